@@ -1,0 +1,76 @@
+/** @param {string[]} names */
+const peers = (...names) => `^node_modules/(${names.join('|')})/`
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-unresolvable',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'operators-import-rxjs-only',
+      comment: 'The engine stands alone: rxjs and its own files, never lib/, never Node, never telemetry.',
+      severity: 'error',
+      from: { path: '^operators/' },
+      to: { pathNot: ['^operators/', peers('rxjs')] },
+    },
+    {
+      name: 'lib-imports-the-engine-and-its-peers',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: '^lib/(postgres|testing)/' },
+      to: { pathNot: ['^lib/(?!postgres/|testing/)', '^operators/', peers('rxjs', '@opentelemetry/api')] },
+    },
+    {
+      name: 'lib-postgres-may-import-pg',
+      severity: 'error',
+      from: { path: '^lib/postgres/' },
+      to: { pathNot: ['^lib/(?!testing/)', '^operators/', peers('rxjs', '@opentelemetry/api', 'pg', '@types/pg')] },
+    },
+    {
+      name: 'lib-testing-may-import-fast-check',
+      severity: 'error',
+      from: { path: '^lib/testing/' },
+      to: { pathNot: ['^lib/(?!postgres/)', '^operators/', peers('rxjs', '@opentelemetry/api', 'fast-check')] },
+    },
+    {
+      name: 'no-index-inside',
+      comment: 'An index is for those outside; inside, the file that holds the thing is imported.',
+      severity: 'error',
+      from: { path: '^(operators|lib)/' },
+      to: { path: ['^(operators|lib)/index\\.ts$', '^(operators|lib)/.+/index\\.ts$'] },
+    },
+    {
+      name: 'sources-import-no-specs',
+      severity: 'error',
+      from: { path: '^(operators|lib)/' },
+      to: { path: '^(spec|examples)/' },
+    },
+    {
+      name: 'only-peers-at-run-time',
+      comment: 'What is not a peer would be bundled into dist.',
+      severity: 'error',
+      from: { path: '^(operators|lib)/' },
+      to: { path: '^node_modules/', pathNot: '^node_modules/@types/', dependencyTypesNot: ['npm-peer'] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: ['^(dist|\\.reports|\\.stryker-tmp)/', '\\.config\\.(ts|js)$'] },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+      extensions: ['.ts', '.js', '.cjs', '.mjs', '.d.ts'],
+    },
+  },
+}

@@ -1,0 +1,27 @@
+/** What goes beside a message, as `name: value`. */
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/**
+ * Where the library logs. pino and winston fit with a line of glue each, see the README.
+ *
+ * @example
+ * const logger = consoleLogger('debug').with({ app: 'dns' });
+ * logger.warn('zone is stale', { zone: 'example.org' });
+ */
+export interface Logger {
+  /** A logger that puts `fields` beside each message, besides those it has already. */
+  with(fields: LogFields): Logger;
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+}
+
+/** Logs nothing. */
+export const noopLogger: Logger = {
+  with: () => noopLogger,
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};

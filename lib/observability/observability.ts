@@ -1,0 +1,30 @@
+import type { MeterProvider, TracerProvider } from '@opentelemetry/api';
+import { consoleLogger } from '../console-logger.js';
+import type { Logger } from '../logger.js';
+
+/** Where a loop tells what it does. */
+export interface Observability {
+  readonly logger: Logger;
+  /** Default: the globally registered one, looked up when it is needed, so that it may be registered late. */
+  readonly meterProvider?: MeterProvider | undefined;
+  /** Default: the globally registered one, likewise. */
+  readonly tracerProvider?: TracerProvider | undefined;
+}
+
+/**
+ * Warnings and errors to the console, metrics and traces to the globally registered providers, if any. (The Go original is
+ * silent by default; a failing list that nobody hears of helps nobody. Give `noopLogger` for silence.)
+ */
+export function defaultObservability(): Observability {
+  return { logger: consoleLogger('warn') };
+}
+
+/**
+ * An {@link Observability} of the given parts, with the defaults for the others.
+ *
+ * @example
+ * observability({ logger: noopLogger, meterProvider });
+ */
+export function observability(parts: Partial<Observability> = {}): Observability {
+  return { ...defaultObservability(), ...Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== undefined)) };
+}

@@ -1,0 +1,52 @@
+import { isDelay } from './errors.js';
+import { expected } from './expected.js';
+
+/** How long to wait, in ms, after the `failures`-th failure in a row (1 = the first), which was `error`. */
+export type Backoff = (failures: number, error: unknown) => number;
+
+export interface ExponentialConfig {
+  /** The delay after the first failure, in ms. */
+  readonly initial: number;
+  /** What each further failure multiplies it by. Default 2, as everywhere in this field. */
+  readonly factor?: number | undefined;
+  /** No delay is longer, jitter included, in ms. Default 60_000: an id that healed is seen within a minute. */
+  readonly max?: number | undefined;
+  /** Each delay is spread by up to this share of it, either way. Default 0.2: ids that failed together retry apart. */
+  readonly jitter?: number | undefined;
+  /** From 0 up to 1. Default `Math.random`; give a seeded one to make tests repeatable. */
+  readonly random?: (() => number) | undefined;
+}
+
+/**
+ * Waits longer after every failure in a row: `initial * factor ** (failures - 1)`, spread by `jitter`, at most `max`.
+ *
+ * @throws TypeError if a field is out of its range
+ * @example
+ * exponential({ initial: 250, max: 30_000 }); // about 250, 500, 1000, ... 30_000 ms
+ */
+export function exponential(config: ExponentialConfig): Backoff {
+  const { initial, factor = 2, max = 60_000, jitter = 0.2, random = Math.random } = config;
+  expected('initial', initial, 'a finite number >= 0', isDelay(initial));
+  expected('factor', factor, 'a finite number >= 1', isDelay(factor) && factor >= 1);
+  expected('max', max, 'a number >= 0', isDelay(max) || max === Infinity);
+  expected('jitter', jitter, 'a number from 0 to 1', isDelay(jitter) && jitter <= 1);
+  expected('random', random, 'a function', typeof random === 'function');
+  const ceiling = Math.min(max, Number.MAX_SAFE_INTEGER);
+  return (failures) => {
+    // Each factor is capped by itself: the power reaches Infinity, and 0 times that would be NaN.
+    const delay = Math.min(initial * Math.min(factor ** (failures - 1), ceiling), ceiling);
+    return Math.min(delay * (1 + jitter * (2 * random() - 1)), ceiling);
+  };
+}
+
+/**
+ * Waits `ms` after every failure.
+ *
+ * @throws TypeError if `ms` is not a finite number >= 0
+ * @example
+ * reconcile(reconciler, { backoff: constant(1000) });
+ */
+export function constant(ms: number): Backoff {
+  expected('ms', ms, 'a finite number >= 0', isDelay(ms));
+  return () => ms;
+}

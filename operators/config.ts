@@ -1,0 +1,121 @@
+import { asyncScheduler, NEVER, type ObservableInput, type SchedulerLike } from 'rxjs';
+import { type Backoff, exponential } from './backoff.js';
+import { defaultHasher } from './default-hasher.js';
+import { isDelay } from './errors.js';
+import { expected } from './expected.js';
+import { isObservableInput } from './observable-input.js';
+
+/** How {@link reconcile} behaves. Everything is optional, `undefined` means the default, and sizes are per worker. */
+export interface ReconcileConfig {
+  /**
+   * How often a failing id is retried after its first run: 0 = never, Infinity = for ever. Default 10: with the default
+   * backoff about four minutes of trying, after which a broken id waits for its next event (or resync) instead.
+   */
+  readonly maxItemRetries?: number | undefined;
+  /** How many ids may be ready because of events; beyond it events are `rejected: full`. Default 2000: a bounded backlog. */
+  readonly workerQueueSize?: number | undefined;
+  /**
+   * Routes an id to a lane: an integer below `count`; one below 0 rejects the event as `unrouted`. It must be a function of
+   * the id, or one id runs twice at once. Default {@link defaultHasher}.
+   */
+  readonly workerHasher?: ((id: string, count: number) => number) | undefined;
+  /** How many lanes run side by side. Default 1: one run at a time until you know that more is safe. */
+  readonly workerCount?: number | undefined;
+  /** A name for the lane of `id`, for telemetry; must have few values. Default `'default'`. */
+  readonly workerName?: ((id: string) => string) | undefined;
+  /** The grid, in ms, to which delays are rounded up, and the least time between a failure and the next run. Default 250. */
+  readonly delayResolution?: number | undefined;
+  /** How many ids may wait for a retry or a requeue; beyond it they are `dropped: delay_queue_full`. Default 1000. */
+  readonly delayQueueSize?: number | undefined;
+  /** How long one run may take, in ms; 0 and Infinity mean no limit. Default 10_000: a hung call must not stop its lane. */
+  readonly maxReconcileTime?: number | undefined;
+  /** The delay of a retry whose error has none of its own. Default {@link exponential} from `delayResolution` to 60_000. */
+  readonly backoff?: Backoff | undefined;
+  /** When it emits the loop stops: nothing new starts, what runs may finish within `shutdownGrace`. Default: never. */
+  readonly stop?: ObservableInput<unknown> | undefined;
+  /** When it emits all work is cut off and dropped, and the loop goes on empty: the end of a term. Default: never. */
+  readonly reset?: ObservableInput<unknown> | undefined;
+  /** How long, in ms, running ids may take to finish once the loop stops; Infinity means no limit. Default 30_000. */
+  readonly shutdownGrace?: number | undefined;
+  /** The only source of time. Default `asyncScheduler`; give a `TestScheduler` for virtual time. */
+  readonly scheduler?: SchedulerLike | undefined;
+}
+
+/** A {@link ReconcileConfig} that is checked and whole. */
+export type ReconcileSettings = { readonly [K in keyof ReconcileConfig]-?: Exclude<ReconcileConfig[K], undefined> };
+
+/**
+ * Checks `config` and fills in the defaults.
+ *
+ * @throws TypeError that names the field, what was expected and what came
+ */
+export function reconcileSettings(config: ReconcileConfig = {}): ReconcileSettings {
+  expected('config', config, 'an object', typeof config === 'object' && (config as unknown) !== null);
+  const {
+    maxItemRetries = 10,
+    workerQueueSize = 2000,
+    workerHasher = defaultHasher,
+    workerCount = 1,
+    workerName = () => 'default',
+    delayResolution = 250,
+    delayQueueSize = 1000,
+    maxReconcileTime = 10_000,
+    stop = NEVER,
+    reset = NEVER,
+    shutdownGrace = 30_000,
+    scheduler = asyncScheduler,
+  } = config;
+  count('maxItemRetries', maxItemRetries, 0);
+  count('workerQueueSize', workerQueueSize, 1);
+  callable('workerHasher', workerHasher);
+  expected('workerCount', workerCount, 'an integer >= 1', Number.isInteger(workerCount) && workerCount >= 1);
+  callable('workerName', workerName);
+  expected('delayResolution', delayResolution, 'a finite number > 0', isDelay(delayResolution) && delayResolution > 0);
+  count('delayQueueSize', delayQueueSize, 0);
+  duration('maxReconcileTime', maxReconcileTime);
+  duration('shutdownGrace', shutdownGrace);
+  notifier('stop', stop);
+  notifier('reset', reset);
+  checkScheduler('scheduler', scheduler);
+  const { backoff = exponential({ initial: delayResolution, max: 60_000 }) } = config;
+  callable('backoff', backoff);
+  return {
+    maxItemRetries,
+    workerQueueSize,
+    workerHasher,
+    workerCount,
+    workerName,
+    delayResolution,
+    delayQueueSize,
+    maxReconcileTime,
+    backoff,
+    stop,
+    reset,
+    shutdownGrace,
+    scheduler,
+  };
+}
+
+/** Checks that `value` is a function. */
+export function callable(field: string, value: unknown): void {
+  expected(field, value, 'a function', typeof value === 'function');
+}
+
+/** Checks that `value` is a time in ms, Infinity allowed. */
+export function duration(field: string, value: unknown): void {
+  expected(field, value, 'a number of ms >= 0', isDelay(value) || value === Infinity);
+}
+
+/** Checks that `value` has the two methods of a `SchedulerLike`. */
+export function checkScheduler(field: string, value: unknown): void {
+  const { schedule, now } = (value ?? {}) as Partial<SchedulerLike>;
+  expected(field, value, 'a scheduler', typeof schedule === 'function' && typeof now === 'function');
+}
+
+function count(field: string, value: unknown, least: number): void {
+  expected(field, value, `an integer >= ${String(least)} or Infinity`, value === Infinity || (Number.isInteger(value) && (value as number) >= least));
+}
+
+function notifier(field: string, value: unknown): void {
+  expected(field, value, 'an Observable, promise or iterable', isObservableInput(value));
+}

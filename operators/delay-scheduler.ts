@@ -1,0 +1,96 @@
+import { asyncScheduler, type SchedulerAction, type SchedulerLike, Subscription, throwError } from 'rxjs';
+import { after } from './after.js';
+import { expected } from './expected.js';
+import type { ListNode } from './list.js';
+import { type Tick, Ticks } from './ticks.js';
+
+/**
+ * Schedules on a grid: delays are rounded up to the next multiple of `resolution` on the scheduler's clock, and all
+ * actions that are due in one tick share one timer of the scheduler below. So a million waiting actions cost as many
+ * timers as there are ticks between the first and the last of them.
+ *
+ * A delay is a lower bound: an action runs never early and at most one tick late, whatever it does to its neighbours.
+ * Delays over 2^31-1 ms are honoured, Infinity never comes, anything that is no positive number counts as 0.
+ * An action that throws is reported as rxjs reports an unhandled error, and hurts no other.
+ *
+ * It is a full `SchedulerLike`: `interval`, `delay` and `debounceTime` run on it.
+ *
+ * @param resolution - the distance of two ticks in ms, > 0
+ * @param scheduler - where the ticks themselves are timed; default `asyncScheduler`
+ * @example
+ * const delays = new DelayScheduler(250);
+ * retries$.pipe(delayWhen(({ ms }) => timer(ms, delays)));
+ */
+export class DelayScheduler implements SchedulerLike {
+  readonly #ticks: Ticks<DelayAction<unknown>>;
+  readonly #scheduler: SchedulerLike;
+
+  constructor(resolution: number, scheduler: SchedulerLike = asyncScheduler) {
+    expected('resolution', resolution, 'a finite number > 0', Number.isFinite(resolution) && resolution > 0);
+    this.#scheduler = scheduler;
+    this.#ticks = new Ticks(resolution, (tick) => {
+      // eslint-disable-next-line rxjs-x/no-ignored-error -- it cannot fail
+      const timer = after(tick.due - tick.armedAt, scheduler).subscribe(() => {
+        run(tick);
+      });
+      tick.disarm = () => {
+        timer.unsubscribe();
+      };
+    });
+  }
+
+  now(): number {
+    return this.#scheduler.now();
+  }
+
+  schedule<T>(work: (this: SchedulerAction<T>, state?: T) => void, delay = 0, state?: T): Subscription {
+    return new DelayAction<T>(this, this.#ticks as unknown as Ticks<DelayAction<T>>, work).schedule(state, delay);
+  }
+}
+
+class DelayAction<T> extends Subscription implements SchedulerAction<T>, ListNode<DelayAction<T>> {
+  previous: DelayAction<T> | undefined = undefined;
+  next: DelayAction<T> | undefined = undefined;
+  #tick: Tick<DelayAction<T>> | undefined;
+  #state: T | undefined;
+
+  constructor(
+    readonly scheduler: SchedulerLike,
+    readonly ticks: Ticks<DelayAction<T>>,
+    readonly work: (this: SchedulerAction<T>, state?: T) => void,
+  ) {
+    super(() => {
+      this.#leave();
+    });
+  }
+
+  schedule(state?: T, delay = 0): Subscription {
+    if (this.closed) return this;
+    this.#leave();
+    this.#state = state;
+    if (delay === Infinity) return this;
+    this.#tick = this.ticks.after(delay > 0 ? delay : 0, this.scheduler.now());
+    this.#tick.join(this);
+    return this;
+  }
+
+  execute(): void {
+    this.#tick = undefined;
+    try {
+      this.work(this.#state);
+    } catch (error) {
+      this.unsubscribe();
+      throwError(() => error).subscribe();
+    }
+  }
+
+  #leave(): void {
+    this.#tick?.leave(this);
+    this.#tick = undefined;
+  }
+}
+
+function run(tick: Tick<DelayAction<unknown>>): void {
+  tick.fire();
+  for (let action = tick.members.shift(); action !== undefined; action = tick.members.shift()) action.execute();
+}

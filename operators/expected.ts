@@ -1,0 +1,24 @@
+/**
+ * Checks one field of a configuration.
+ *
+ * @throws TypeError ``Expected `workerCount` to be an integer >= 1, got `0` (number)``
+ */
+export function expected(field: string, value: unknown, expectation: string, holds: boolean): void {
+  if (!holds) throw new TypeError(`Expected \`${field}\` to be ${expectation}, got ${shown(value)}`);
+}
+
+/** A value as an error message shows it: `` `0` (number) ``. Never throws, whatever it is given. */
+export function shown(value: unknown): string {
+  if (value === undefined || value === null) return `\`${String(value)}\``;
+  return `\`${text(value)}\` (${typeof value})`;
+}
+
+function text(value: unknown): string {
+  try {
+    if (typeof value === 'function') return value.name === '' ? 'anonymous' : value.name;
+    const shown = typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
+    return shown.length > 100 ? `${shown.slice(0, 100)}…` : shown;
+  } catch {
+    return Object.prototype.toString.call(value);
+  }
+}

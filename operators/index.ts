@@ -1,0 +1,33 @@
+export { after } from './after.js';
+export { type Backoff, constant, exponential, type ExponentialConfig } from './backoff.js';
+export { type ReconcileConfig, type ReconcileSettings, reconcileSettings } from './config.js';
+export { defaultHasher } from './default-hasher.js';
+export { DelayScheduler } from './delay-scheduler.js';
+export { RetryError, TerminalError } from './errors.js';
+export { lane, type LaneConfig } from './lane.js';
+export { ofKind } from './of-kind.js';
+export { inOrder, type Outlet } from './outlet.js';
+export { reconcile } from './reconcile.js';
+export { route, type Routed } from './route.js';
+export { type Counts, type Snapshot, snapshots, type WorkerCounts } from './snapshots.js';
+export type {
+  Abandoned,
+  Dropped,
+  Enqueued,
+  Failure,
+  Merged,
+  Reason,
+  ReconcileContext,
+  Reconciler,
+  Rejected,
+  Released,
+  Requeued,
+  Result,
+  Started,
+  Step,
+  StepOf,
+  Succeeded,
+  Trigger,
+} from './types.js';
+export { whileLeading } from './while-leading.js';
+export { Workqueue, type WorkqueueConfig } from './workqueue.js';

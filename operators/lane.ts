@@ -1,0 +1,270 @@
+import {
+  concatMap,
+  defer,
+  delayWhen,
+  finalize,
+  from,
+  ignoreElements,
+  merge,
+  Observable,
+  type OperatorFunction,
+  Subject,
+  type Subscriber,
+  type Subscription,
+  takeUntil,
+  tap,
+  timer,
+} from 'rxjs';
+import { after } from './after.js';
+import type { ReconcileSettings } from './config.js';
+import type { DelayScheduler } from './delay-scheduler.js';
+import type { Outcome } from './outcome.js';
+import type { Outlet } from './outlet.js';
+import { Runner, type RunObserver } from './runner.js';
+import type { Tick } from './ticks.js';
+import type { Reconciler, Trigger } from './types.js';
+import { type Entry, Workqueue } from './workqueue.js';
+
+/** What the lanes of one loop share. */
+export interface LaneConfig {
+  readonly settings: ReconcileSettings;
+  /** Where the steps leave. */
+  readonly outlet: Outlet;
+  /** Where the wake-ups are scheduled; its resolution is `settings.delayResolution`. */
+  readonly delays: DelayScheduler;
+  /** Is told of the lane's workqueue, to look at. */
+  readonly inspector?: ((queue: Workqueue) => void) | undefined;
+}
+
+/**
+ * One lane: runs the ids it is given one at a time, in the order in which they became ready. Its steps leave by the outlet;
+ * it completes once its source has and everything has settled, or once `settings.stop` has emitted and nothing runs.
+ */
+export function lane(reconciler: Reconciler, worker: number, config: LaneConfig): OperatorFunction<Trigger, never> {
+  const { settings, delays } = config;
+  return (events) =>
+    defer(() => {
+      const lane = new Lane(reconciler, worker, config);
+      config.inspector?.(lane.queue);
+      return merge(
+        lane.turns.pipe(concatMap(() => lane.busyPeriod)),
+        lane.ticks.pipe(
+          delayWhen((tick) => timer(tick.due - tick.armedAt, delays).pipe(takeUntil(disarmed(tick)))),
+          tap((tick) => {
+            lane.wake(tick);
+          }),
+        ),
+        from(settings.reset).pipe(tap(() => { lane.reset(); })),
+        from(settings.stop).pipe(tap(() => { lane.stop(); })),
+        events.pipe(
+          tap({
+            next: (trigger) => {
+              lane.offer(trigger);
+            },
+            complete: () => {
+              lane.drain();
+            },
+          }),
+        ),
+      ).pipe(
+        ignoreElements(),
+        takeUntil(lane.done),
+        finalize(() => {
+          lane.cut();
+        }),
+      );
+    });
+}
+
+/** Everything happens to a lane from outside, by one of these methods; each changes state first and then flushes (A5). */
+class Lane implements RunObserver {
+  readonly queue: Workqueue;
+  readonly #turns = new Subject<void>();
+  readonly #ticks = new Subject<Tick<Entry>>();
+  readonly #done = new Subject<void>();
+  readonly #settings: ReconcileSettings;
+  readonly #outlet: Outlet;
+  readonly #runner: Runner;
+  #ending: 'draining' | 'stopping' | undefined;
+  #grace: Subscription | undefined;
+  #closed = false;
+  /** A turn is asked for or going on: there is one at a time, so the turnstile never has to queue. */
+  #busy = false;
+  #turn: Subscriber<never> | undefined;
+
+  constructor(reconciler: Reconciler, worker: number, { settings, outlet }: LaneConfig) {
+    this.#settings = settings;
+    this.#outlet = outlet;
+    this.#runner = new Runner(reconciler, settings, worker, this);
+    this.queue = new Workqueue(worker, settings, outlet, (tick) => {
+      this.#ticks.next(tick);
+    });
+  }
+
+  /** Asks for a turn. */
+  get turns(): Observable<void> {
+    return this.#turns;
+  }
+
+  /** Asks for a wake-up. */
+  get ticks(): Observable<Tick<Entry>> {
+    return this.#ticks;
+  }
+
+  get done(): Observable<void> {
+    return this.#done;
+  }
+
+  /**
+   * A turn: runs what is ready until nothing is. It spans the whole busy period because a turn a run would halve the
+   * speed, and it loops because a stack that grows with every synchronous run overflows.
+   */
+  readonly busyPeriod = new Observable<never>((turn) => {
+    this.#turn = turn;
+    this.#advance();
+  });
+
+  offer(trigger: Trigger): void {
+    this.queue.offer(trigger, this.#now());
+    this.#go();
+  }
+
+  wake(tick: Tick<Entry>): void {
+    this.queue.wake(tick, this.#now());
+    this.#go();
+  }
+
+  settled(outcome: Outcome): void {
+    this.#settle(outcome);
+    this.#outlet.flush(this.#advance);
+  }
+
+  overtime(error: Error): void {
+    this.#runner.cut(error, (open) => {
+      this.queue.fail({ failure: 'timeout', error }, this.#now(), open);
+    });
+    this.#outlet.flush(this.#advance);
+  }
+
+  released(entry: Entry): void {
+    if (this.#closed) return;
+    this.queue.release(entry, this.#now());
+    this.#go();
+  }
+
+  reset(): void {
+    this.#runner.cut(aborted('The term of this loop has ended'), (open) => {
+      this.queue.reset(this.#now(), open);
+    });
+    this.#outlet.flush(this.#advance);
+    this.#rest();
+  }
+
+  /** No more events will come. */
+  drain(): void {
+    this.#ending ??= 'draining';
+    this.#rest();
+  }
+
+  stop(): void {
+    if (this.#ending === 'stopping') return;
+    this.#ending = 'stopping';
+    this.queue.stop(this.#now());
+    this.#awaitGrace();
+    this.#go();
+  }
+
+  /** Unsubscribed, or done. */
+  cut(): void {
+    this.#closed = true;
+    this.#grace?.unsubscribe();
+    this.#runner.rest();
+    this.#runner.cut(aborted('The loop was unsubscribed'), () => undefined);
+  }
+
+  #go(): void {
+    if (!this.#busy && this.queue.hasReady) {
+      this.#busy = true;
+      this.#outlet.flush(this.#takeTurn);
+    } else {
+      this.#outlet.flush();
+    }
+    this.#rest();
+  }
+
+  readonly #takeTurn = (): void => {
+    this.#turns.next();
+  };
+
+  readonly #advance = (): void => {
+    while (this.#busy && this.queue.running === undefined && !this.#closed) {
+      const entry = this.queue.start(this.#now());
+      if (entry === undefined) {
+        this.#endTurn();
+        return;
+      }
+      this.#outlet.deliver();
+      // Whoever saw it start may have cut it off.
+      if (!this.#isRunning(entry)) continue;
+      const outcome = this.#runner.run(entry);
+      if (outcome !== undefined) this.#settle(outcome);
+    }
+  };
+
+  #endTurn(): void {
+    this.#runner.rest();
+    this.#busy = false;
+    this.#turn?.complete();
+    this.#rest();
+  }
+
+  #settle(outcome: Outcome): void {
+    if (outcome.failure === undefined) this.queue.succeed(outcome.requeueDelay, this.#now());
+    else this.queue.fail(outcome, this.#now());
+  }
+
+  /** Nothing is left to do but to wait, if that. */
+  #rest(): void {
+    if (this.#ending === undefined || this.#busy || this.#closed) return;
+    const { size, abandoned } = this.queue;
+    if (size === 0) {
+      this.#done.next();
+    } else if (size === abandoned) {
+      this.#awaitGrace();
+    } else if (this.#ending === 'draining') {
+      this.#grace?.unsubscribe();
+      this.#grace = undefined;
+    }
+  }
+
+  #awaitGrace(): void {
+    // eslint-disable-next-line rxjs-x/no-ignored-error -- it cannot fail
+    this.#grace ??= after(this.#settings.shutdownGrace, this.#settings.scheduler).subscribe(() => {
+      this.#runner.cut(aborted('The loop was stopped'), () => {
+        this.queue.giveUp(this.#now());
+      });
+      this.#outlet.flush();
+      this.#done.next();
+    });
+  }
+
+  #isRunning(entry: Entry): boolean {
+    return this.queue.running === entry && !this.#closed;
+  }
+
+  #now(): number {
+    return this.#settings.scheduler.now();
+  }
+}
+
+function disarmed(tick: Tick<Entry>): Observable<void> {
+  return new Observable((subscriber) => {
+    tick.disarm = () => {
+      subscriber.next();
+    };
+  });
+}
+
+function aborted(message: string): Error {
+  return new DOMException(message, 'AbortError');
+}

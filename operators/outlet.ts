@@ -1,0 +1,82 @@
+import { Observable, type Subscriber } from 'rxjs';
+import type { Step } from './types.js';
+
+/**
+ * Where the steps of a loop leave it, one at a time and in the order in which they were caused, and the trampoline on
+ * which its lanes take their turns (A5, B2). Whoever changes state pushes the steps of it and then flushes; while a step is
+ * being delivered, what it causes waits behind it, and no turn begins before all steps before it have been seen.
+ */
+export class Outlet {
+  readonly #steps: Step[] = [];
+  readonly #turns: (() => void)[] = [];
+  #delivering = false;
+  #running = false;
+  #end: (() => void) | undefined;
+
+  constructor(readonly subscriber: Subscriber<Step>) {}
+
+  push(step: Step): void {
+    this.#steps.push(step);
+  }
+
+  /** Pushes one step and flushes. */
+  emit(step: Step): void {
+    this.push(step);
+    this.flush();
+  }
+
+  /** Delivers what was pushed, unless that is going on already further up the stack. */
+  deliver(): void {
+    if (this.#delivering) return;
+    this.#delivering = true;
+    for (let i = 0; i < this.#steps.length; i++) this.subscriber.next(this.#steps[i] as Step);
+    this.#steps.length = 0;
+    this.#delivering = false;
+  }
+
+  /** Delivers what was pushed, and takes the turns that this or others ask for, unless further up the stack someone does. */
+  flush(turn?: () => void): void {
+    if (turn !== undefined) this.#turns.push(turn);
+    this.deliver();
+    if (this.#delivering || this.#running) return;
+    this.#running = true;
+    for (let i = 0; i < this.#turns.length; i++) {
+      (this.#turns[i] as () => void)();
+      this.deliver();
+    }
+    this.#turns.length = 0;
+    this.#running = false;
+    this.#end?.();
+  }
+
+  /** Calls `end` when nothing is left to deliver. */
+  end(end: () => void): void {
+    this.#end = end;
+    this.flush();
+  }
+}
+
+/**
+ * Runs `work` with an outlet of its own and emits the steps that leave by it; completes or fails with `work`.
+ *
+ * @example
+ * inOrder((outlet) => triggers$.pipe(lane(reconciler, settings, outlet)));
+ */
+export function inOrder(work: (outlet: Outlet) => Observable<unknown>): Observable<Step> {
+  // Made by hand: the end must wait in the same line as the steps.
+  return new Observable((subscriber) => {
+    const outlet = new Outlet(subscriber);
+    return work(outlet).subscribe({
+      error: (error: unknown) => {
+        outlet.end(() => {
+          subscriber.error(error);
+        });
+      },
+      complete: () => {
+        outlet.end(() => {
+          subscriber.complete();
+        });
+      },
+    });
+  });
+}

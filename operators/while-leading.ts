@@ -1,0 +1,29 @@
+import { concat, defer, distinctUntilChanged, type MonoTypeOperatorFunction, NEVER, type ObservableInput, Subject, switchMap, takeUntil, tap } from 'rxjs';
+
+/**
+ * Subscribes to the source while `leader` says true, and unsubscribes when it says false; leading again subscribes anew,
+ * once, however often the signal repeats.
+ *
+ * Completes when the source completes while leading. A leader that completes leaves its last value standing; one that
+ * errors, or a source that does, errors the output. On a loop this is a cut: use it in front of `reconcile`, with
+ * `config.reset`, to keep an id serial across terms, as the Controller does.
+ *
+ * @example
+ * files$.pipe(whileLeading(lease$), reconcile(reconciler, { reset: lease$.pipe(filter((leads) => !leads)) }));
+ */
+export function whileLeading<T>(leader: ObservableInput<boolean>): MonoTypeOperatorFunction<T> {
+  return (source) =>
+    defer(() => {
+      const completed = new Subject<void>();
+      const whenDone = tap<T>({
+        complete: () => {
+          completed.next();
+        },
+      });
+      return concat(leader, NEVER).pipe(
+        distinctUntilChanged(),
+        switchMap((leads) => (leads ? source.pipe(whenDone) : NEVER)),
+        takeUntil(completed),
+      );
+    });
+}
