@@ -1,3 +1,43 @@
+export { after } from '../operators/after.js';
+export { type Backoff, constant, exponential, type ExponentialConfig } from '../operators/backoff.js';
+export { type ReconcileConfig, type ReconcileSettings, reconcileSettings } from '../operators/config.js';
+export { defaultHasher } from '../operators/default-hasher.js';
+export { DelayScheduler } from '../operators/delay-scheduler.js';
+export { RetryError, TerminalError } from '../operators/errors.js';
+export { lane, type LaneConfig } from '../operators/lane.js';
+export { ofKind } from '../operators/of-kind.js';
+export { inOrder, type Outlet } from '../operators/outlet.js';
+export { reconcile } from '../operators/reconcile.js';
+export { route, type Routed } from '../operators/route.js';
+export { type Counts, type Snapshot, snapshots, type WorkerCounts } from '../operators/snapshots.js';
+export type {
+  Abandoned,
+  Dropped,
+  Enqueued,
+  Failure,
+  Merged,
+  Reason,
+  ReconcileContext,
+  Reconciler,
+  Rejected,
+  Released,
+  Requeued,
+  Result,
+  Started,
+  Step,
+  StepOf,
+  Succeeded,
+  Trigger,
+} from '../operators/types.js';
+export { whileLeading } from '../operators/while-leading.js';
+export { Workqueue, type WorkqueueConfig } from '../operators/workqueue.js';
+export { type Config, defaultConfig, type Term } from './config.js';
 export { consoleLogger } from './console-logger.js';
+export { Controller } from './controller.js';
+export type { ControllerContext } from './controller-context.js';
+export type { EventStream } from './event-stream.js';
+export type { InspectedId, Inspection } from './inspect.js';
 export { type LogFields, type Logger, noopLogger } from './logger.js';
+export { noopStream } from './noop-stream.js';
 export { defaultObservability, type Observability, observability } from './observability/observability.js';
+export { resync, type ResyncConfig } from './resync.js';

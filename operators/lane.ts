@@ -16,6 +16,7 @@ import {
   timer,
 } from 'rxjs';
 import { after } from './after.js';
+import type { Attempt } from './attempt.js';
 import type { ReconcileSettings } from './config.js';
 import type { DelayScheduler } from './delay-scheduler.js';
 import type { Outcome } from './outcome.js';
@@ -32,6 +33,8 @@ export interface LaneConfig {
   readonly outlet: Outlet;
   /** Where the wake-ups are scheduled; its resolution is `settings.delayResolution`. */
   readonly delays: DelayScheduler;
+  /** What contexts are made of, if they are to have more: a class that extends it keeps the signal lazy. */
+  readonly Context?: typeof Attempt | undefined;
   /** Is told of the lane's workqueue, to look at. */
   readonly inspector?: ((queue: Workqueue) => void) | undefined;
 }
@@ -92,10 +95,10 @@ class Lane implements RunObserver {
   #busy = false;
   #turn: Subscriber<never> | undefined;
 
-  constructor(reconciler: Reconciler, worker: number, { settings, outlet }: LaneConfig) {
+  constructor(reconciler: Reconciler, worker: number, { settings, outlet, Context }: LaneConfig) {
     this.#settings = settings;
     this.#outlet = outlet;
-    this.#runner = new Runner(reconciler, settings, worker, this);
+    this.#runner = new Runner(reconciler, settings, worker, this, Context);
     this.queue = new Workqueue(worker, settings, outlet, (tick) => {
       this.#ticks.next(tick);
     });

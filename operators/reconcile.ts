@@ -28,11 +28,11 @@ export function reconcile(reconciler: Reconciler, config?: ReconcileConfig): Ope
   return loop(reconciler, reconcileSettings(config));
 }
 
-/** {@link reconcile} for settings that are checked already, and whose workqueues can be looked at. */
+/** {@link reconcile} for settings that are checked already, whose contexts can be extended and workqueues looked at. */
 export function loop(
   reconciler: Reconciler,
   settings: ReconcileSettings,
-  inspector?: LaneConfig['inspector'],
+  extras?: Pick<LaneConfig, 'Context' | 'inspector'>,
 ): OperatorFunction<string | Trigger, Step> {
   return (source) =>
     inOrder((outlet) => {
@@ -50,7 +50,7 @@ export function loop(
       const reset = from(settings.reset).pipe(stopOnError, share());
       const stop = merge(failed, from(settings.stop).pipe(stopOnError)).pipe(take(1), share());
       const delays = new DelayScheduler(settings.delayResolution, settings.scheduler);
-      const lanes: LaneConfig = { settings: { ...settings, stop, reset }, outlet, delays, inspector };
+      const lanes: LaneConfig = { settings: { ...settings, stop, reset }, outlet, delays, ...extras };
       const work = source.pipe(
         stopOnError,
         // Before the lanes: the source is let go first (P2). `reset` is here only to be listened to from the start.

@@ -30,6 +30,7 @@ export class Runner {
     readonly settings: ReconcileSettings,
     readonly worker: number,
     readonly observer: RunObserver,
+    readonly Context: typeof Attempt = Attempt,
   ) {
     const { maxReconcileTime } = settings;
     this.#limit = maxReconcileTime === 0 ? Infinity : maxReconcileTime;
@@ -43,7 +44,7 @@ export class Runner {
     slot.entry = entry;
     slot.calling = true;
     try {
-      slot.attempt = new Attempt(id, this.worker, this.settings.workerName(id), attempt, reason, streams);
+      slot.attempt = new this.Context(id, this.worker, this.settings.workerName(id), attempt, reason, streams);
       slot.take(this.reconciler(id, slot.attempt));
     } catch (error) {
       slot.error(error);

@@ -1,0 +1,51 @@
+import type { ObservableInput } from 'rxjs';
+import { type ReconcileConfig, type ReconcileSettings, reconcileSettings } from '../operators/config.js';
+import { expected } from '../operators/expected.js';
+import { isObservableInput } from '../operators/observable-input.js';
+import { defaultObservability, type Observability } from './observability/observability.js';
+
+/** A term of leadership. Its number grows from term to term, so that a write can refuse an old leader. */
+export interface Term {
+  readonly term: number;
+}
+
+/** How a Controller behaves: {@link ReconcileConfig}, and what surrounds the loop. */
+export interface Config extends ReconcileConfig {
+  /** Tells loops apart in telemetry, as the attribute `controller`. Default: none. */
+  readonly name?: string | undefined;
+  /** Whether it must lead to work. Default true, so that a second replica is harmless; false: it leads as soon as it runs. */
+  readonly leaderElectionEnabled: boolean;
+  /**
+   * Says whether this process leads: a lease, a lock. Subscribed to while `run` runs, and let go only after all work has
+   * stopped. One that errors ends `run`; one that completes leaves its last value standing.
+   * Default: `becomeLeader()` and `stepDown()` say it.
+   */
+  readonly leader?: ObservableInput<boolean | Term> | undefined;
+  /** Default {@link defaultObservability}. */
+  readonly observability: Observability;
+}
+
+/** A {@link Config} that is checked and whole. */
+export type Settings = ReconcileSettings & Config;
+
+/**
+ * What a Controller does unless told otherwise.
+ *
+ * @example
+ * const config = { ...defaultConfig(), workerCount: 8 };
+ */
+export function defaultConfig(): Config {
+  return settings({});
+}
+
+/** @throws TypeError that names the field, what was expected and what came */
+export function settings(config: Partial<Config>): Settings {
+  const reconcile = reconcileSettings(config);
+  const { name, leaderElectionEnabled = true, leader, observability = defaultObservability() } = config;
+  expected('name', name, 'a string', name === undefined || typeof name === 'string');
+  expected('leaderElectionEnabled', leaderElectionEnabled, 'a boolean', typeof leaderElectionEnabled === 'boolean');
+  expected('leader', leader, 'an Observable, promise or iterable', leader === undefined || isObservableInput(leader));
+  const { logger } = Object(observability) as Partial<Observability>;
+  expected('observability', observability, 'an Observability with a logger', typeof logger?.with === 'function');
+  return { ...reconcile, name, leaderElectionEnabled, leader, observability };
+}

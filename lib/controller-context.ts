@@ -1,0 +1,22 @@
+import { Attempt } from '../operators/attempt.js';
+import type { ReconcileContext } from '../operators/types.js';
+import type { Logger } from './logger.js';
+
+/** What a Controller's reconciler is told. */
+export interface ControllerContext extends ReconcileContext {
+  /** A logger bound to the id. */
+  readonly logger: Logger;
+  /** The term of leadership, if the leader source gives it a number: a fencing token for what is written. */
+  readonly term: number | undefined;
+}
+
+/** The contexts of one Controller: the engine's, extended by prototype, so that what is not read costs nothing. */
+export function controllerContext(logger: Logger, term: () => number | undefined): typeof Attempt {
+  return class extends Attempt implements ControllerContext {
+    readonly term = term();
+
+    get logger(): Logger {
+      return logger.with({ id: this.id, worker: this.worker, attempt: this.attempt });
+    }
+  };
+}

@@ -1,0 +1,156 @@
+import {
+  BehaviorSubject,
+  concat,
+  connectable,
+  filter,
+  fromEvent,
+  ignoreElements,
+  lastValueFrom,
+  map,
+  merge,
+  NEVER,
+  type Observable,
+  of,
+  ReplaySubject,
+  startWith,
+  Subject,
+  take,
+  tap,
+} from 'rxjs';
+import { loop } from '../operators/reconcile.js';
+import { callable } from '../operators/config.js';
+import type { Reconciler, Step } from '../operators/types.js';
+import { whileLeading } from '../operators/while-leading.js';
+import type { Workqueue } from '../operators/workqueue.js';
+import { type Config, type Settings, settings } from './config.js';
+import { type ControllerContext, controllerContext } from './controller-context.js';
+import { checkEventStreams, type EventStream, eventStream } from './event-stream.js';
+import { Guarded } from './guarded.js';
+import { inspect, type Inspection } from './inspect.js';
+import { type Leading, leading } from './leading.js';
+
+/**
+ * Runs a reconcile loop over event streams while this process leads. (Go: `Controller`, `New`.)
+ *
+ * @throws TypeError if the configuration, the reconciler or a stream is unusable; the message names the field
+ * @example
+ * const controller = new Controller({ leaderElectionEnabled: false }, async (id) => { await makeRight(id); }, {
+ *   changes: changes$,
+ *   resync: resync({ every: 60_000, list }),
+ * });
+ * const stop = new AbortController();
+ * process.once('SIGTERM', () => { stop.abort(); });
+ * await controller.run(stop.signal);
+ */
+export class Controller {
+  /**
+   * Everything that happens, for any number of observers; completes with `run`. An observer that throws is logged, and hurts
+   * neither the loop nor the process.
+   */
+  readonly steps: Observable<Step>;
+  readonly #settings: Settings;
+  readonly #reconciler: Reconciler<ControllerContext>;
+  readonly #streams: Readonly<Record<string, EventStream>>;
+  readonly #steps = new Subject<Step>();
+  readonly #leads = new BehaviorSubject(false);
+  readonly #queues: Workqueue[] = [];
+  #leading: Leading = false;
+  #hasRun = false;
+
+  constructor(config: Partial<Config>, reconciler: Reconciler<ControllerContext>, streams: Readonly<Record<string, EventStream>>) {
+    this.#settings = settings(config);
+    callable('reconciler', reconciler);
+    checkEventStreams(streams);
+    this.#reconciler = reconciler;
+    this.#streams = streams;
+    const { logger } = this.#settings.observability;
+    this.steps = new Guarded(this.#steps, (error) => {
+      logger.error('An observer of the steps threw', { error });
+    });
+  }
+
+  /**
+   * Runs until `signal` aborts, or until all streams are complete and everything has settled. An abort stops in good order:
+   * the streams are let go, what runs may finish within `shutdownGrace`, and then leadership is let go.
+   *
+   * Rejects, after such a stop, if a stream or the leader source fails; the error names it and has the cause. A second run
+   * rejects.
+   */
+  async run(signal?: AbortSignal): Promise<void> {
+    if (this.#hasRun) throw new Error('This controller has been run already; make a new one');
+    this.#hasRun = true;
+    const { leaderElectionEnabled, leader } = this.#settings;
+    const leads = connectable(leading(leaderElectionEnabled ? (leader ?? this.#leads) : of(true)), {
+      connector: () => new ReplaySubject<Leading>(1),
+      resetOnDisconnect: false,
+    });
+    const lost = new Subject<void>();
+    const done = lastValueFrom(this.#loop(leads, lost, aborted(signal)), { defaultValue: undefined });
+    // After the loop has: on loss the streams are let go first, so that nothing comes in once all is dropped (L2).
+    const terms = leads.subscribe({
+      next: (now) => {
+        this.#leading = now;
+        if (now === false) lost.next();
+      },
+      // The gate hears it as well, and it ends the loop.
+      error: () => undefined,
+    });
+    const lease = leads.connect();
+    try {
+      await done;
+    } finally {
+      // Only now has the work stopped (L5).
+      lease.unsubscribe();
+      terms.unsubscribe();
+      this.#leading = false;
+      this.#steps.complete();
+    }
+  }
+
+  /** Says that this process leads. Harmless before `run`, twice, after the end, and ignored if there is `config.leader`. */
+  becomeLeader(): void {
+    this.#leads.next(true);
+  }
+
+  /** Says that this process no longer leads: all work is cut off and dropped, the streams are let go. As harmless. */
+  stepDown(): void {
+    this.#leads.next(false);
+  }
+
+  /** What is ready, running, waiting and abandoned just now, and whether this process leads. */
+  inspect(): Inspection {
+    return inspect(this.#leading !== false, this.#queues);
+  }
+
+  /** One loop lives over all terms, with the streams gated in front of it, so that an id stays serial across them (L7). */
+  #loop(leads: Observable<Leading>, reset: Observable<void>, stop: Observable<unknown>): Observable<never> {
+    const { logger } = this.#settings.observability;
+    const streams = merge(...Object.entries(this.#streams).map(([name, stream]) => eventStream(name, stream)));
+    return concat(streams, this.#settled()).pipe(
+      whileLeading(leads.pipe(map((now) => now !== false))),
+      loop(this.#reconciler as Reconciler, { ...this.#settings, reset: merge(reset, this.#settings.reset), stop: merge(stop, this.#settings.stop) }, {
+        Context: controllerContext(logger, () => (this.#leading === false ? undefined : this.#leading.term)),
+        inspector: (queue) => this.#queues.push(queue),
+      }),
+      tap((step) => {
+        this.#steps.next(step);
+      }),
+      ignoreElements(),
+    );
+  }
+
+  /** Completes once nothing is ready, running or waiting: until then, losing the lead must bring the streams back (L3). */
+  #settled(): Observable<never> {
+    return this.#steps.pipe(
+      startWith(undefined),
+      filter(() => this.#queues.every(({ size, abandoned }) => size === abandoned)),
+      take(1),
+      ignoreElements(),
+    );
+  }
+}
+
+function aborted(signal: AbortSignal | undefined): Observable<unknown> {
+  if (signal === undefined) return NEVER;
+  return signal.aborted ? of(signal) : fromEvent(signal, 'abort');
+}

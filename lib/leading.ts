@@ -1,0 +1,21 @@
+import { catchError, concat, distinctUntilChanged, from, map, mergeMap, type Observable, type ObservableInput, of, pairwise, startWith, throwError } from 'rxjs';
+import type { Term } from './config.js';
+import { failed } from './event-stream.js';
+
+/** Leading, in a term that may have a number; or not. */
+export type Leading = { readonly term: number | undefined } | false;
+
+/**
+ * What a leader source says, repetitions left out; between two terms it is false, whether or not the source said so.
+ * A source that errors has lost, and its error names it.
+ */
+export function leading(leader: ObservableInput<boolean | Term>): Observable<Leading> {
+  return from(leader).pipe(
+    map((says): Leading => (typeof says === 'object' ? { term: says.term } : says && { term: undefined })),
+    startWith<Leading>(false),
+    distinctUntilChanged((before, now) => before === now || (before !== false && now !== false && before.term === now.term)),
+    pairwise(),
+    mergeMap(([before, now]) => (before !== false && now !== false ? [false as const, now] : [now])),
+    catchError((error: unknown) => concat(of(false as const), throwError(() => failed('The leader source', error)))),
+  );
+}

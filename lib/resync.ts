@@ -1,0 +1,109 @@
+import {
+  asyncScheduler,
+  exhaustMap,
+  merge,
+  mergeMap,
+  type Observable,
+  type ObservableInput,
+  repeat,
+  retry,
+  type SchedulerLike,
+  startWith,
+  take,
+  throwError,
+  toArray,
+} from 'rxjs';
+import { after } from '../operators/after.js';
+import { type Backoff, exponential } from '../operators/backoff.js';
+import { callable, checkScheduler } from '../operators/config.js';
+import { isDelay } from '../operators/errors.js';
+import { expected } from '../operators/expected.js';
+import { isObservableInput } from '../operators/observable-input.js';
+import { defaultObservability, type Observability } from './observability/observability.js';
+import { withSignal } from './with-signal.js';
+
+export interface ResyncConfig {
+  /** How long from the start of one list to the start of the next, in ms. */
+  readonly every: number;
+  /** Lists all ids there are, or should be. `signal` aborts when the list is over time or nobody wants it any more. */
+  readonly list: (signal: AbortSignal) => ObservableInput<string | readonly string[]>;
+  /** How long a list may take, in ms; Infinity means no limit. Default 30_000: one that hangs must not be the last one. */
+  readonly timeout?: number | undefined;
+  /** The delay before a list that failed is tried again. Default {@link exponential} from 250 to `every`. */
+  readonly backoff?: Backoff | undefined;
+  /** Where failures are logged and counted. Default {@link defaultObservability}. */
+  readonly observability?: Observability | undefined;
+  /** The only source of time. Default `asyncScheduler`. */
+  readonly scheduler?: SchedulerLike | undefined;
+}
+
+/** The fractional part of the golden ratio: its multiples modulo 1 leave the smallest gaps, however many they are. */
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
+
+/**
+ * Lists all ids at once, and again every `every` ms: what makes a loop level-triggered, for it mends each event that was
+ * lost. (Go: `ResyncLoopEventStream`.)
+ *
+ * One list at a time; rounds that would have begun while a slow one is under way are left out. A list that fails or is over
+ * time is logged and tried again with backoff. Each round starts elsewhere in the list, so that with more ids than the queue
+ * holds every id still gets in within a bounded number of rounds.
+ *
+ * Never completes, never errors; unsubscribing stops a list under way.
+ *
+ * @throws TypeError if a field is out of its range
+ * @example
+ * resync({ every: 60_000, list: (signal) => fetchIds(signal) });
+ */
+export function resync(config: ResyncConfig): Observable<string> {
+  const { every, list, timeout: limit = 30_000, observability = defaultObservability(), scheduler = asyncScheduler } = config;
+  expected('every', every, 'a finite number of ms > 0', isDelay(every) && every > 0);
+  callable('list', list);
+  expected('timeout', limit, 'a number of ms > 0', limit === Infinity || (isDelay(limit) && limit > 0));
+  const { backoff = exponential({ initial: Math.min(250, every), max: every }) } = config;
+  callable('backoff', backoff);
+  checkScheduler('scheduler', scheduler);
+  const { logger } = observability;
+
+
+  const overtime = after(limit, scheduler).pipe(
+    mergeMap(() => throwError(() => new Error(`Listing all ids took longer than ${String(limit)} ms`))),
+  );
+  const listing = withSignal((signal) => {
+    const ids = list(signal);
+    expected('list', ids, 'a function that returns an Observable, promise or iterable of ids', isObservableInput(ids));
+    return ids;
+  }).pipe(
+    mergeMap((ids) => (typeof ids === 'string' ? [ids] : ids)),
+    toArray(),
+  );
+  const round = merge(listing, overtime).pipe(
+    take(1),
+    retry({
+      delay: (error, failures) => {
+        const delay = delayAfter(failures, error);
+        logger.warn('Listing all ids failed, trying again', { error, failures, delay });
+        return after(delay, scheduler);
+      },
+    }),
+  );
+  /** A backoff is user code: one that throws or answers no delay must not end the resync. */
+  const delayAfter = (failures: number, error: unknown): number => {
+    try {
+      const delay = backoff(failures, error);
+      return isDelay(delay) ? delay : every;
+    } catch {
+      return every;
+    }
+  };
+  return after(every, scheduler).pipe(
+    repeat(),
+    startWith(0),
+    exhaustMap((_, rounds) => round.pipe(mergeMap((ids) => rotated(ids, rounds)))),
+  );
+}
+
+/** Round 0 starts at the first id. */
+function rotated(ids: readonly string[], rounds: number): readonly string[] {
+  const first = Math.floor(((rounds * GOLDEN) % 1) * ids.length);
+  return [...ids.slice(first), ...ids.slice(0, first)];
+}
