@@ -80,7 +80,12 @@ export class Controller {
     if (this.#hasRun) throw new Error('This controller has been run already; make a new one');
     this.#hasRun = true;
     const { leaderElectionEnabled, leader } = this.#settings;
-    const leads = connectable(leading(leaderElectionEnabled ? (leader ?? this.#leads) : of(true)), {
+    const source = leading(leaderElectionEnabled ? (leader ?? this.#leads) : of(true)).pipe(
+      tap((now) => {
+        this.#leading = now;
+      }),
+    );
+    const leads = connectable(source, {
       connector: () => new ReplaySubject<Leading>(1),
       resetOnDisconnect: false,
     });
@@ -89,7 +94,6 @@ export class Controller {
     // After the loop has: on loss the streams are let go first, so that nothing comes in once all is dropped (L2).
     const terms = leads.subscribe({
       next: (now) => {
-        this.#leading = now;
         if (now === false) lost.next();
       },
       // The gate hears it as well, and it ends the loop.

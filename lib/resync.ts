@@ -59,7 +59,8 @@ export function resync(config: ResyncConfig): Observable<string> {
   expected('every', every, 'a finite number of ms > 0', isDelay(every) && every > 0);
   callable('list', list);
   expected('timeout', limit, 'a number of ms > 0', limit === Infinity || (isDelay(limit) && limit > 0));
-  const { backoff = exponential({ initial: Math.min(250, every), max: every }) } = config;
+  const soonest = Math.min(250, every);
+  const { backoff = exponential({ initial: soonest, max: every }) } = config;
   callable('backoff', backoff);
   checkScheduler('scheduler', scheduler);
   const { logger } = observability;
@@ -90,9 +91,9 @@ export function resync(config: ResyncConfig): Observable<string> {
   const delayAfter = (failures: number, error: unknown): number => {
     try {
       const delay = backoff(failures, error);
-      return isDelay(delay) ? delay : every;
+      return isDelay(delay) ? delay : soonest;
     } catch {
-      return every;
+      return soonest;
     }
   };
   return after(every, scheduler).pipe(

@@ -1,0 +1,252 @@
+import { concat, NEVER, Observable, of, Subject, throwError } from 'rxjs';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type ControllerContext, type Reconciler, resync, type Term } from 'kreconciler';
+import { controlled, deferred } from '../support/controlled.js';
+import { counted } from '../support/counted.js';
+
+const nothing: Reconciler<ControllerContext> = () => undefined;
+const hung = (): Promise<void> => new Promise(() => undefined);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('Leadership', () => {
+  it('L1 should list, subscribe and run nothing before it leads', async () => {
+    const stream = counted(concat(of('x'), NEVER));
+    const list = vi.fn(() => ['x']);
+    const { controller, steps } = controlled(nothing, { stream: stream.source, resync: resync({ every: 100, list }) });
+    const stop = new AbortController();
+    const run = controller.run(stop.signal);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect([stream.subscribed(), list.mock.calls.length, steps.length]).toEqual([0, 0, 0]);
+    controller.becomeLeader();
+    expect([stream.subscribed(), list.mock.calls.length]).toEqual([1, 1]);
+    expect(steps.length).toBeGreaterThan(0);
+    stop.abort();
+    await run;
+  });
+
+  describe('L2 on loss', () => {
+    it('should abort running signals at once, drop ready, waiting and dirty ids, and start nothing', async () => {
+      let signal: AbortSignal | undefined;
+      const reconciler: Reconciler<ControllerContext> = (id, context) => {
+        if (id === 'waiting') return { requeueDelay: 1000 };
+        signal = context.signal;
+        return hung();
+      };
+      const stream = counted(concat(of('waiting', 'running', 'running', 'ready'), NEVER));
+      const { controller, kinds } = controlled(reconciler, { stream: stream.source });
+      const stop = new AbortController();
+      const run = controller.run(stop.signal);
+      controller.becomeLeader();
+      expect(controller.inspect()).toMatchObject({ ready: 1, running: 1, waiting: 1 });
+      controller.stepDown();
+      expect(signal?.aborted).toBe(true);
+      expect(stream.open()).toBe(0);
+      expect(kinds('ready')).toEqual(['enqueued', 'dropped']);
+      expect(kinds('waiting')).toEqual(['enqueued', 'started', 'requeued', 'dropped']);
+      expect(kinds('running')).toEqual(['enqueued', 'started', 'merged', 'dropped', 'enqueued', 'dropped', 'abandoned']);
+      await vi.advanceTimersByTimeAsync(100_000);
+      expect(controller.inspect()).toMatchObject({ leading: false, ready: 0, running: 0, waiting: 0, abandoned: 1 });
+      stop.abort();
+      await vi.advanceTimersByTimeAsync(30_000);
+      await run;
+    });
+
+    it('should let nothing in that an observer of the drop triggers', async () => {
+      const events = new Subject<string>();
+      const { controller, kinds } = controlled(hung, { events });
+      controller.steps.subscribe(({ kind }) => {
+        if (kind === 'dropped') events.next('y');
+      });
+      void controller.run();
+      controller.becomeLeader();
+      events.next('x');
+      controller.stepDown();
+      await vi.advanceTimersByTimeAsync(1000);
+      expect(kinds('y')).toEqual([]);
+    });
+  });
+
+  it('L3 should subscribe anew on regain, once, however often the signal repeats', async () => {
+    const leader = new Subject<boolean>();
+    const stream = counted(NEVER);
+    const list = vi.fn(() => ['x']);
+    const { controller } = controlled(nothing, { stream: stream.source, resync: resync({ every: 60_000, list }) }, { leader });
+    const stop = new AbortController();
+    const run = controller.run(stop.signal);
+    for (let term = 1; term <= 100; term++) {
+      leader.next(true);
+      leader.next(true);
+      expect([stream.subscribed(), stream.open(), list.mock.calls.length]).toEqual([term, 1, term]);
+      leader.next(false);
+      leader.next(false);
+      expect(stream.open()).toBe(0);
+      await vi.advanceTimersByTimeAsync(10);
+    }
+    expect(vi.getTimerCount()).toBe(0);
+    stop.abort();
+    await run;
+  });
+
+  it('L3 should bring finite streams back whose work was dropped before it was done', async () => {
+    const runs = [deferred(), deferred()];
+    let started = 0;
+    const reconciler = (): Promise<void> | undefined => runs[started++]?.promise;
+    const { controller, kinds } = controlled(reconciler, { list: of('x') });
+    let done = false;
+    void controller.run().then(() => (done = true));
+    controller.becomeLeader();
+    controller.stepDown();
+    runs[0]?.resolve();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(done).toBe(false);
+    controller.becomeLeader();
+    runs[1]?.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(done).toBe(true);
+    expect(kinds()).toEqual(['enqueued', 'started', 'dropped', 'abandoned', 'released', 'enqueued', 'started', 'succeeded']);
+  });
+
+  describe('L4 a leader source', () => {
+    it('that errors should mean loss, and make run reject naming it', async () => {
+      const leader = new Subject<boolean>();
+      const boom = new Error('lease gone');
+      const { controller, kinds } = controlled(() => NEVER, { a: concat(of('x'), NEVER) }, { leader });
+      const run = controller.run().catch((error: unknown) => error);
+      leader.next(true);
+      leader.error(boom);
+      expect(kinds()).toEqual(['enqueued', 'started', 'dropped']);
+      expect(await run).toMatchObject({ message: 'The leader source failed: lease gone', cause: boom });
+    });
+
+    it('that errors at once should make run reject before anything is listened to', async () => {
+      const stream = counted(NEVER);
+      const { controller } = controlled(nothing, { stream: stream.source }, { leader: throwError(() => new Error('no')) });
+      await expect(controller.run()).rejects.toThrow('The leader source failed: no');
+      expect(stream.subscribed()).toBe(0);
+    });
+
+    it.each([
+      [true, 1],
+      [false, 0],
+    ])('that completes should leave its last value standing: %s', async (last, open) => {
+      const stream = counted(NEVER);
+      const { controller } = controlled(nothing, { stream: stream.source }, { leader: of(!last, last) });
+      const stop = new AbortController();
+      const run = controller.run(stop.signal);
+      await vi.advanceTimersByTimeAsync(1000);
+      expect(stream.open()).toBe(open);
+      stop.abort();
+      await run;
+    });
+  });
+
+  it('L5 should let the lease go only after the work has stopped', async () => {
+    const happened: string[] = [];
+    const leader = new Observable<boolean>((subscriber) => {
+      subscriber.next(true);
+      return () => happened.push('released');
+    });
+    const work = deferred();
+    const { controller } = controlled(() => work.promise, { a: concat(of('x'), NEVER) }, { leader });
+    controller.steps.subscribe(({ kind }) => happened.push(kind));
+    const stop = new AbortController();
+    const run = controller.run(stop.signal);
+    stop.abort();
+    await vi.advanceTimersByTimeAsync(1000);
+    work.resolve();
+    await run;
+    expect(happened).toEqual(['enqueued', 'started', 'succeeded', 'released']);
+  });
+
+  it('L6 becomeLeader before run, twice, or after the end should be harmless', async () => {
+    const stream = counted(of('x'));
+    const { controller, kinds } = controlled(nothing, { stream: stream.source });
+    controller.becomeLeader();
+    controller.becomeLeader();
+    await controller.run();
+    controller.becomeLeader();
+    controller.stepDown();
+    controller.becomeLeader();
+    expect(stream.subscribed()).toBe(1);
+    expect(kinds()).toEqual(['enqueued', 'started', 'succeeded']);
+  });
+
+  it('L6 becomeLeader should be ignored where config.leader is given', async () => {
+    const stream = counted(NEVER);
+    const { controller } = controlled(nothing, { stream: stream.source }, { leader: of(false) });
+    const stop = new AbortController();
+    const run = controller.run(stop.signal);
+    controller.becomeLeader();
+    expect(stream.subscribed()).toBe(0);
+    stop.abort();
+    await run;
+  });
+
+  it('L7 should keep an id serial across terms', async () => {
+    const first = deferred();
+    let running = 0;
+    let most = 0;
+    let runs = 0;
+    const reconciler = async (): Promise<void> => {
+      most = Math.max(most, ++running);
+      if (runs++ === 0) await first.promise;
+      running--;
+    };
+    const { controller, kinds } = controlled(reconciler, { a: concat(of('x'), NEVER) });
+    const stop = new AbortController();
+    const run = controller.run(stop.signal);
+    controller.becomeLeader();
+    controller.stepDown();
+    controller.becomeLeader();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(runs).toBe(1);
+    first.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect([runs, most]).toEqual([2, 1]);
+    expect(kinds()).toEqual(['enqueued', 'started', 'dropped', 'abandoned', 'merged', 'released', 'enqueued', 'started', 'succeeded']);
+    stop.abort();
+    await run;
+  });
+
+  it('should give the reconciler its term, and take a new term for a loss and a regain', async () => {
+    const leader = new Subject<boolean | Term>();
+    const terms: (number | undefined)[] = [];
+    const stream = counted(concat(of('x'), NEVER));
+    const { controller } = controlled((_, { term }) => void terms.push(term), { stream: stream.source }, { leader });
+    const stop = new AbortController();
+    const run = controller.run(stop.signal);
+    leader.next({ term: 3 });
+    leader.next({ term: 3 });
+    leader.next({ term: 4 });
+    leader.next(false);
+    leader.next(true);
+    expect(terms).toEqual([3, 4, undefined]);
+    expect([stream.subscribed(), stream.open()]).toEqual([3, 1]);
+    stop.abort();
+    await run;
+  });
+
+  it('should abort the signal of a stream function when it is let go, and call it once per term', async () => {
+    const signals: AbortSignal[] = [];
+    const stream = (signal: AbortSignal): Observable<string> => {
+      signals.push(signal);
+      return NEVER;
+    };
+    const { controller } = controlled(nothing, { stream });
+    const stop = new AbortController();
+    const run = controller.run(stop.signal);
+    controller.becomeLeader();
+    controller.stepDown();
+    controller.becomeLeader();
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
+    stop.abort();
+    await run;
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+  });
+});

@@ -1,0 +1,200 @@
+import { concat, NEVER, type Observable, of, Subject, take, throwError, timer, toArray, map } from 'rxjs';
+import { TestScheduler } from 'rxjs/testing';
+import { describe, expect, it, vi } from 'vitest';
+import { constant, type Logger, noopLogger, reconcile, resync, type ResyncConfig } from 'kreconciler';
+
+/** Runs `body` in virtual time, where a frame is 1 ms. */
+function marbles(body: (helpers: Parameters<Parameters<TestScheduler['run']>[0]>[0] & { scheduler: TestScheduler }) => void): void {
+  const scheduler = new TestScheduler((actual, expected) => {
+    expect(actual).toEqual(expected);
+  });
+  scheduler.run((helpers) => {
+    body({ ...helpers, scheduler });
+  });
+}
+
+const silent = { observability: { logger: noopLogger } };
+
+describe('resync', () => {
+  it('Y1 should list at once, then every `every` ms', () => {
+    marbles(({ expectObservable }) => {
+      const list = (): string[] => ['a'];
+      expectObservable(resync({ every: 5, list, ...silent }), '-----------!').toBe('a----a----a-');
+    });
+  });
+
+  it('Y1 should list one at a time, without a burst after a slow one', () => {
+    marbles(({ cold, expectObservable, expectSubscriptions }) => {
+      const slow = cold('          -------(a|)');
+      const rounds = ['            ^------!', '          ----------^------!', '          --------------------^!'];
+      const unsubscribed = '       ---------------------!';
+      const expected = '           -------a---------a----';
+      expectObservable(resync({ every: 5, list: () => slow, ...silent }), unsubscribed).toBe(expected);
+      expectSubscriptions(slow.subscriptions).toBe(rounds);
+    });
+  });
+
+  it('should take single ids and batches, in one list or many', () => {
+    marbles(({ expectObservable }) => {
+      const list = (): Observable<string | string[]> => of('a', ['b', 'c'], [], 'd');
+      expectObservable(resync({ every: 10, list, ...silent }), '---!').toBe('(abcd)');
+    });
+  });
+
+  const boom = new Error('boom');
+
+  it('Y2 should log a failing list and try it again with backoff, until the next round begins anew', () => {
+    const logged: unknown[] = [];
+    const logger: Logger = { ...noopLogger, warn: (message, fields) => logged.push([message, fields]) };
+    marbles(({ expectObservable }) => {
+      let failures = 2;
+      const list = (): Observable<string> => (failures-- > 0 ? throwError(() => boom) : of('a'));
+      const config = { every: 10, list, backoff: (n: number) => n * 2, observability: { logger } };
+      //                                             fails at 0 and 2
+      expectObservable(resync(config), '-----------------------!').toBe('------a---a---------a---');
+    });
+    expect(logged).toEqual([
+      ['Listing all ids failed, trying again', { error: boom, failures: 1, delay: 2 }],
+      ['Listing all ids failed, trying again', { error: boom, failures: 2, delay: 4 }],
+    ]);
+  });
+
+  it.each<[string, ResyncConfig['list']]>([
+    ['throws', () => { throw new Error('boom'); }],
+    ['returns no list', (() => 5) as never],
+    ['emits something odd', () => [5] as never],
+  ])('Y2 should take a list that %s for one that failed', (_, bad) => {
+    marbles(({ expectObservable }) => {
+      let first = true;
+      const list: ResyncConfig['list'] = (signal) => {
+        if (!first) return ['a'];
+        first = false;
+        return bad(signal);
+      };
+      expectObservable(resync({ every: 10, list, backoff: constant(3), ...silent }), '-----!').toBe('---a--');
+    });
+  });
+
+  it.each([() => NaN, () => Infinity, () => -1, () => 'x' as never, () => { throw new Error('backoff'); }])(
+    'Y2 should survive a backoff that answers no delay: %#',
+    (backoff) => {
+      marbles(({ expectObservable }) => {
+        let first = true;
+        const list = (): string[] => {
+          if (!first) return ['a'];
+          first = false;
+          throw new Error('list');
+        };
+        expectObservable(resync({ every: 400, list, backoff, ...silent }), '500ms !').toBe('250ms a 149ms a');
+      });
+    },
+  );
+
+  it('Y2 should abort a list that hangs, and try it again', () => {
+    const signals: AbortSignal[] = [];
+    marbles(({ expectObservable }) => {
+      const list = (signal: AbortSignal): Observable<string> => (signals.push(signal) === 1 ? NEVER : of('a'));
+      expectObservable(resync({ every: 100, list, timeout: 5, backoff: constant(2), ...silent }), '---------!').toBe('-------a--');
+    });
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
+  });
+
+  it('Y2 should stop a list at once when it is let go', () => {
+    const signals: AbortSignal[] = [];
+    const list = (signal: AbortSignal): Promise<string[]> => {
+      signals.push(signal);
+      return new Promise(() => undefined);
+    };
+    vi.useFakeTimers();
+    const subscription = resync({ every: 100, list, ...silent }).subscribe();
+    subscription.unsubscribe();
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+    expect(vi.getTimerCount()).toBe(0);
+    vi.useRealTimers();
+  });
+
+  it('Y3 should let every id run within a bounded number of rounds, with more ids than the queue holds', () => {
+    const ids = Array.from({ length: 1000 }, (_, i) => `id-${String(i)}`);
+    const ran = new Map<string, number>();
+    let round = 0;
+    let most = 0;
+    const scheduler = new TestScheduler(() => undefined);
+    scheduler.maxFrames = Infinity;
+    const list = (): string[] => {
+      round++;
+      return ids;
+    };
+    // Ten times more ids than the queue holds, and just that many are run in a round.
+    const reconciler = (id: string): Observable<void> => {
+      most = Math.max(most, round - (ran.get(id) ?? 0));
+      ran.set(id, round);
+      return timer(10, scheduler).pipe(map(() => undefined));
+    };
+    resync({ every: 1000, list, scheduler, ...silent })
+      .pipe(reconcile(reconciler, { workerQueueSize: 100, scheduler }))
+      .subscribe();
+    scheduler.schedule(() => {
+      scheduler.actions.length = 0;
+    }, 200_000);
+    scheduler.flush();
+    expect(ran.size).toBe(ids.length);
+    expect(most).toBeLessThanOrEqual(30);
+  });
+
+  it.each([1, 2, 10, 33])('Y3 should emit each id once a round, wherever it starts: %i ids', (count) => {
+    marbles(({ flush }) => {
+      const ids = Array.from({ length: count }, (_, i) => String(i));
+      const seen: string[][] = [];
+      for (let round = 0; round < 4; round++) {
+        resync({ every: 1, list: () => [ids], ...silent })
+          .pipe(take(count * (round + 1)), toArray())
+          .subscribe((all) => seen.push(all.slice(-count)));
+      }
+      flush();
+      for (const round of seen) expect(new Set(round)).toEqual(new Set(ids));
+      expect(seen[0]).toEqual(ids);
+      if (count > 2) expect(seen[1]).not.toEqual(ids);
+    });
+  });
+
+  it('should list for each subscription by itself', () => {
+    marbles(({ expectObservable }) => {
+      const shared = resync({ every: 3, list: () => ['a'], ...silent });
+      expectObservable(shared, '-----!').toBe('     a--a--');
+      expectObservable(shared, '--^----!').toBe('   --a--a--');
+    });
+  });
+
+  it('should honour an `every` of more than 2^31-1 ms', () => {
+    vi.useFakeTimers();
+    const list = vi.fn(() => ['a']);
+    const subscription = resync({ every: 2 ** 32, list, ...silent }).subscribe();
+    vi.advanceTimersByTime(2 ** 32 - 1);
+    expect(list).toHaveBeenCalledTimes(1);
+    vi.advanceTimersByTime(1);
+    expect(list).toHaveBeenCalledTimes(2);
+    subscription.unsubscribe();
+    vi.useRealTimers();
+  });
+
+  it('should not be ended by a subject that completes late or never', () => {
+    const late = new Subject<string>();
+    const seen: string[] = [];
+    const subscription = resync({ every: 1000, list: () => concat(of('a'), late), ...silent }).subscribe((id) => seen.push(id));
+    expect(seen).toEqual([]);
+    late.complete();
+    expect(seen).toEqual(['a']);
+    subscription.unsubscribe();
+  });
+
+  it.each<[object, string]>([
+    [{ every: 0 }, 'Expected `every` to be a finite number of ms > 0, got `0` (number)'],
+    [{ every: Infinity }, 'Expected `every` to be a finite number of ms > 0, got `Infinity` (number)'],
+    [{ list: [] }, 'Expected `list` to be a function, got `[]` (object)'],
+    [{ timeout: 0 }, 'Expected `timeout` to be a number of ms > 0, got `0` (number)'],
+    [{ backoff: 5 }, 'Expected `backoff` to be a function, got `5` (number)'],
+    [{ scheduler: {} }, 'Expected `scheduler` to be a scheduler, got `{}` (object)'],
+  ])('%j is refused at once', (bad, message) => {
+    expect(() => resync({ every: 1000, list: () => [], ...bad })).toThrow(new TypeError(message));
+  });
+});

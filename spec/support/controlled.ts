@@ -1,0 +1,22 @@
+import { Controller, type Config, type ControllerContext, type EventStream, noopLogger, type Reconciler, type Step } from 'kreconciler';
+
+/** A controller that logs nothing, with the steps it has made so far. */
+export function controlled(
+  reconciler: Reconciler<ControllerContext>,
+  streams: Record<string, EventStream>,
+  config: Partial<Config> = {},
+): { controller: Controller; steps: Step[]; kinds: (id?: string) => string[] } {
+  const controller = new Controller({ observability: { logger: noopLogger }, ...config }, reconciler, streams);
+  const steps: Step[] = [];
+  controller.steps.subscribe((step) => steps.push(step));
+  const kinds = (id?: string): string[] => steps.filter((step) => id === undefined || step.id === id).map(({ kind }) => kind);
+  return { controller, steps, kinds };
+}
+
+/** A promise, and the means to settle it from outside. */
+export function deferred<T = void>(): { promise: Promise<T>; resolve: (value: T) => void; reject: (error: unknown) => void } {
+  let resolve!: (value: T) => void;
+  let reject!: (error: unknown) => void;
+  const promise = new Promise<T>((...settle) => ([resolve, reject] = settle));
+  return { promise, resolve, reject };
+}
