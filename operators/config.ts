@@ -21,8 +21,8 @@ export interface ReconcileConfig {
   readonly workerHasher?: ((id: string, count: number) => number) | undefined;
   /** How many lanes run side by side. Default 1: one run at a time until you know that more is safe. */
   readonly workerCount?: number | undefined;
-  /** A name for the lane of `id`, for telemetry; must have few values. Default `'default'`. */
-  readonly workerName?: ((id: string) => string) | undefined;
+  /** The name of a lane, by its number, for telemetry; lanes may share one. Default `'default'`. (Go: `WorkerNameHelper`.) */
+  readonly workerName?: ((worker: number) => string) | undefined;
   /** The grid, in ms, to which delays are rounded up, and the least time between a failure and the next run. Default 250. */
   readonly delayResolution?: number | undefined;
   /** How many ids may wait for a retry or a requeue; beyond it they are `dropped: delay_queue_full`. Default 1000. */

@@ -44,7 +44,7 @@ export class Runner {
     slot.entry = entry;
     slot.calling = true;
     try {
-      slot.attempt = new this.Context(id, this.worker, this.settings.workerName(id), attempt, reason, streams);
+      slot.attempt = new this.Context(id, this.worker, this.settings.workerName(this.worker), attempt, reason, streams);
       slot.take(this.reconciler(id, slot.attempt));
     } catch (error) {
       slot.error(error);

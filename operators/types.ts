@@ -36,7 +36,7 @@ export interface ReconcileContext {
   readonly id: string;
   /** The lane, from 0 to `workerCount - 1`. */
   readonly worker: number;
-  /** `config.workerName(id)`. */
+  /** `config.workerName(worker)`. */
   readonly workerName: string;
   /** 1 = first run, 2 = first retry, and so on. A success starts again at 1. */
   readonly attempt: number;
