@@ -102,7 +102,7 @@ export function callable(field: string, value: unknown): void {
 }
 
 /** Checks that `value` is a time in ms, Infinity allowed. */
-export function duration(field: string, value: unknown): void {
+function duration(field: string, value: unknown): void {
   expected(field, value, 'a number of ms >= 0', isDelay(value) || value === Infinity);
 }
 

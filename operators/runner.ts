@@ -40,12 +40,13 @@ export class Runner {
   /** Runs `entry`; `undefined` means that the outcome comes later, or, if it was cut off meanwhile, not at all. */
   run(entry: Entry): Outcome | undefined {
     const { id, attempt, reason, streams } = entry;
+    const { reconciler } = this;
     const slot = this.#slot;
     slot.entry = entry;
     slot.calling = true;
     try {
       slot.attempt = new this.Context(id, this.worker, this.settings.workerName(this.worker), attempt, reason, streams);
-      slot.take(this.reconciler(id, slot.attempt));
+      slot.take(reconciler(id, slot.attempt));
     } catch (error) {
       slot.error(error);
     }

@@ -1,0 +1,70 @@
+/**
+ * Installs the packed tarball into an empty project and uses it as a stranger would: every entry as ESM and as CJS, the types
+ * under `node16` and `bundler` resolution with `skipLibCheck: false`, and a loop that runs to its end. Run after `npm run build`.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+interface Manifest {
+  readonly name: string;
+  readonly exports: Readonly<Record<string, unknown>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+}
+
+const root = join(import.meta.dirname, '../..');
+const { name, exports, peerDependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest;
+const entries = Object.keys(exports)
+  .filter((entry) => !entry.endsWith('.json'))
+  .map((entry) => entry.replace('.', name));
+
+const project = mkdtempSync(join(tmpdir(), 'kreconciler-package-'));
+const run = (command: string, ...args: string[]): string => execFileSync(command, args, { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+const write = (file: string, text: string): void => {
+  writeFileSync(join(project, file), text);
+};
+
+const loop = `
+  const seen = [];
+  rxjs.of('a', 'b', 'a').pipe(kreconciler.reconcile(async () => {})).subscribe({
+    next: ({ kind }) => seen.push(kind),
+    complete: () => { if (seen.filter((kind) => kind === 'succeeded').length !== 3) throw new Error('ran ' + seen); console.log('a loop ran to its end'); },
+  });
+`;
+const typed = `
+  import { of } from 'rxjs';
+  import { Controller, type ControllerContext, type Reconciler, resync, type Step } from '${name}';
+  import { ofKind, reconcile } from '${name}/operators';
+  const reconciler: Reconciler<ControllerContext> = async (id, { signal, logger }) => { logger.info(id, { aborted: signal.aborted }); return { requeueDelay: 5 }; };
+  const run: Promise<void> = new Controller({ workerCount: 2 }, reconciler, { resync: resync({ every: 1000, list: () => ['a'] }) }).run();
+  const steps: Step[] = [];
+  of('a').pipe(reconcile(() => undefined), ofKind('dropped')).subscribe((step) => { steps.push(step); step.reason satisfies string; });
+  void run;
+`;
+
+try {
+  const tarball = run('npm', 'pack', root, '--silent').trim();
+  write('package.json', JSON.stringify({ name: 'stranger', private: true }));
+  const peers = [...Object.keys(peerDependencies), 'typescript', '@types/node'].map((peer) => `${peer}@${devDependencies[peer] ?? ''}`);
+  run('npm', 'install', '--no-audit', '--no-fund', '--silent', `./${tarball}`, ...peers);
+
+  write('esm.mjs', [...entries.map((entry) => `import * as _${String(entries.indexOf(entry))} from '${entry}';`), `import * as rxjs from 'rxjs';`, `import * as kreconciler from '${name}';`, loop].join('\n'));
+  write('cjs.cjs', [...entries.map((entry) => `require('${entry}');`), `const rxjs = require('rxjs');`, `const kreconciler = require('${name}');`, loop].join('\n'));
+  for (const file of ['esm.mjs', 'cjs.cjs']) process.stdout.write(`${file}: ${run('node', file)}`);
+
+  const all = entries.map((entry, i) => `import * as all${String(i)} from '${entry}';\nvoid all${String(i)};`).join('\n');
+  for (const file of ['types.mts', 'types.cts', 'types.ts']) write(file, `${all}\n${typed}`);
+  for (const [module, moduleResolution, files] of [
+    ['node16', 'node16', ['types.mts', 'types.cts']],
+    ['preserve', 'bundler', ['types.ts']],
+  ] as const) {
+    const compilerOptions = { module, moduleResolution, target: 'es2022', lib: ['es2022'], types: ['node'], strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true };
+    write('tsconfig.json', JSON.stringify({ compilerOptions, files }));
+    run('npx', 'tsc');
+    console.log(`types: ${moduleResolution} resolution, without skipLibCheck`);
+  }
+} finally {
+  rmSync(project, { recursive: true, force: true });
+}
