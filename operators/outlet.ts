@@ -49,6 +49,30 @@ export class Outlet {
     this.#end?.();
   }
 
+  /**
+   * Emits what `source` does to all who listen, and delivers only then what that causes: when work is cut off, no lane may
+   * start anything because of what it sees another drop (L2, P2).
+   */
+  heardByAll<T>(source: Observable<T>): Observable<T> {
+    return new Observable<T>((subscriber) =>
+      source.subscribe({
+        next: (value) => {
+          const delivering = this.#delivering;
+          this.#delivering = true;
+          subscriber.next(value);
+          this.#delivering = delivering;
+          this.flush();
+        },
+        error: (error: unknown) => {
+          subscriber.error(error);
+        },
+        complete: () => {
+          subscriber.complete();
+        },
+      }),
+    );
+  }
+
   /** Calls `end` when nothing is left to deliver. */
   end(end: () => void): void {
     this.#end = end;

@@ -47,8 +47,8 @@ export function loop(
             return EMPTY;
           }),
         );
-      const reset = from(settings.reset).pipe(stopOnError, share());
-      const stop = merge(failed, from(settings.stop).pipe(stopOnError)).pipe(take(1), share());
+      const reset = outlet.heardByAll(from(settings.reset).pipe(stopOnError)).pipe(share());
+      const stop = outlet.heardByAll(merge(failed, from(settings.stop).pipe(stopOnError)).pipe(take(1))).pipe(share());
       const delays = new DelayScheduler(settings.delayResolution, settings.scheduler);
       const lanes: LaneConfig = { settings: { ...settings, stop, reset }, outlet, delays, ...extras };
       const work = source.pipe(
