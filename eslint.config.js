@@ -92,6 +92,7 @@ export default defineConfig(
   {
     files: ['examples/**/*.ts'],
     rules: {
+      'rxjs-x/no-ignored-error': 'off',
       '@typescript-eslint/require-await': 'off',
     },
   },

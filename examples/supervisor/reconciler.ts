@@ -1,0 +1,70 @@
+import type { Reconciler } from 'kreconciler';
+import { all } from './all.js';
+import { nameOf, type Process, type Processes, type Services } from './ports.js';
+import type { Service } from './service.js';
+
+/** How a service stands. */
+export interface Status {
+  readonly id: string;
+  readonly desired: number;
+  readonly running: number;
+}
+
+export interface World {
+  readonly services: Services;
+  readonly processes: Processes;
+  /** Is told at the begin and at the end of each run. */
+  readonly tell?: ((status: Status) => void) | undefined;
+}
+
+/**
+ * Makes the processes of a service what its file says.
+ *
+ * It remembers nothing: it reads what is wanted, reads what is, and changes what differs, so that it does not matter which
+ * event called it, or how many were lost. What it cannot read or do it throws, and the loop tries again later.
+ */
+export function supervise({ services, processes, tell = () => undefined }: World): Reconciler {
+  return async (id, { signal }) => {
+    const service = await services.read(id);
+    const status = async () => {
+      const running = (await processes.list(id)).filter(({ ending }) => ending === undefined).length;
+      tell({ id, desired: service?.replicas ?? 0, running });
+    };
+    await status();
+    try {
+      const found = await processes.list(id);
+      const kept = keep(found, service);
+      const others = found.filter((process) => !kept.has(process));
+      // All that must go has gone before anything starts: the old web server holds the port of the new one.
+      await all(others.map((process) => processes.stop(process, signal)));
+      // A crash is the failure of the run that buries it; what starts the process anew is the retry, after its backoff.
+      const crashed = others.filter((process) => process.ending?.crashed === true && isWanted(process, service));
+      const taken = new Set([...kept, ...crashed].map(({ replica }) => replica));
+      await all(
+        numbers(service)
+          .filter((replica) => !taken.has(replica))
+          .map((replica) => processes.start(id, replica, service as Service, signal)),
+      );
+      if (crashed.length > 0) throw new Error(crashed.map((process) => `${nameOf(process)} ${process.ending?.how ?? ''}`).join(', '));
+    } finally {
+      await status();
+    }
+  };
+}
+
+/** The processes that may go on: alive, wanted, and one a number. */
+function keep(found: readonly Process[], service: Service | undefined): Set<Process> {
+  const kept = new Map<number, Process>();
+  for (const process of found) {
+    if (process.ending === undefined && isWanted(process, service) && !kept.has(process.replica)) kept.set(process.replica, process);
+  }
+  return new Set(kept.values());
+}
+
+function isWanted({ replica, version }: Process, service: Service | undefined): boolean {
+  return service !== undefined && replica < service.replicas && version === service.version;
+}
+
+function numbers(service: Service | undefined): readonly number[] {
+  return Array.from({ length: service?.replicas ?? 0 }, (_, replica) => replica);
+}

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { parseArguments, USAGE } from '../../../examples/supervisor/arguments.js';
+
+describe('parseArguments', () => {
+  it('should have a default for everything', () => {
+    expect(parseArguments([], '/services')).toEqual({ dir: '/services', workers: 16, grace: 5, json: false, help: false });
+  });
+
+  it('should take a value behind a blank or an equals sign', () => {
+    const args = ['--dir', '/', '--state=/a=b', '--for', '1.5', '--workers=2', '--grace', '0', '--json', '--help'];
+    expect(parseArguments(args, '')).toEqual({ dir: '/', state: '/a=b', for: 1.5, workers: 2, grace: 0, json: true, help: true });
+  });
+
+  it.each([
+    [['--dir', '/no/such'], 'Expected `--dir` to be a folder, got `/no/such`'],
+    [['--dir'], 'Expected `--dir` to be followed by a value, got nothing'],
+    [['--state', ''], 'Expected `--state` to be a folder, got ``'],
+    [['--for', 'ever'], 'Expected `--for` to be a number of seconds > 0, got `ever`'],
+    [['--for', '0'], 'Expected `--for` to be a number of seconds > 0, got `0`'],
+    [['--for='], 'Expected `--for` to be a number of seconds > 0, got ``'],
+    [['--workers', '1.5'], 'Expected `--workers` to be an integer >= 1, got `1.5`'],
+    [['--workers', '0'], 'Expected `--workers` to be an integer >= 1, got `0`'],
+    [['--grace', '-1'], 'Expected `--grace` to be a number of seconds >= 0, got `-1`'],
+    [['--json=yes'], 'Expected `the options` to be out of --dir, --state, --for, --workers, --grace, --json, --help, got `--json=yes`'],
+    [['--worker', '2'], 'Expected `the options` to be out of --dir, --state, --for, --workers, --grace, --json, --help, got `--worker`'],
+    [['--__proto__', '2'], 'got `--__proto__`'],
+    [['services'], 'got `services`'],
+    [['-h'], 'got `-h`'],
+  ])('should say what is wrong with %j', (args, message) => {
+    expect(() => parseArguments(args, '/')).toThrow(message);
+  });
+
+  it('should explain every option', () => {
+    for (const option of ['dir', 'state', 'for', 'workers', 'grace', 'json', 'help']) expect(USAGE).toContain(`--${option} `);
+  });
+});

@@ -1,0 +1,266 @@
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { sleepers, uniqueSleep } from '../../support/sleepers.js';
+import { Place } from '../../support/supervisor.js';
+import { until } from '../../support/until.js';
+
+/** Waits until so many sleep so long, and gives their pids. */
+const running = (seconds: string, count: number) =>
+  until(`${count} processes sleep ${seconds} s`, () => {
+    const pids = sleepers(seconds);
+    return pids.length === count ? pids : undefined;
+  });
+
+const sleep = (seconds: string, replicas = 1) => ({ command: ['sleep', seconds], replicas });
+
+/** One that does not hear SIGTERM; its sleep is a process of its own. */
+const deaf = (seconds: string) => ({ command: ['sh', '-c', `trap '' TERM; sleep ${seconds}; sleep ${seconds}`] });
+
+/** The lock is taken by then, and the folder is watched within the same tick or so. */
+const begun = (place: Place) => until('the supervisor has begun', () => existsSync(join(place.state, 'services')));
+
+describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
+  it('should run what the folder says, and on Ctrl-C leave nothing behind and exit 0', async () => {
+    await using place = new Place();
+    const [a, b] = [uniqueSleep(), uniqueSleep()];
+    place.write('a', sleep(a, 2));
+    place.write('b', sleep(b));
+    const supervisor = place.supervise();
+    await Promise.all([running(a, 2), running(b, 1)]);
+    expect(await supervisor.kill('SIGINT')).toEqual({ code: 0, signal: null });
+    expect([...sleepers(a), ...sleepers(b)]).toEqual([]);
+  });
+
+  it('should restart what an edit changes, and leave running what it does not', async () => {
+    await using place = new Place();
+    const [a, b] = [uniqueSleep(), uniqueSleep()];
+    place.write('a', sleep(a, 1));
+    place.supervise();
+    const [pid] = await running(a, 1);
+    place.write('a', sleep(a, 3));
+    expect(await running(a, 3)).toContain(pid);
+    place.write('a', sleep(b, 3));
+    await running(b, 3);
+    expect(sleepers(a)).toEqual([]);
+    place.write('a', sleep(b, 1));
+    await running(b, 1);
+  });
+
+  it('should start a service whose file is new, and stop one whose file is deleted', async () => {
+    await using place = new Place();
+    const a = uniqueSleep();
+    const supervisor = place.supervise();
+    await begun(place);
+    place.write('a', sleep(a, 2));
+    await running(a, 2);
+    const seen = supervisor.steps.length;
+    await until('the file itself has told it', () => supervisor.steps.some(({ id, trigger }) => id === 'a' && trigger?.stream === 'files'));
+    place.delete('a');
+    await running(a, 0);
+    await supervisor.step('a', 'succeeded', seen);
+  });
+
+  it('should bring back at once a process that was killed', async () => {
+    await using place = new Place();
+    const a = uniqueSleep();
+    place.write('a', sleep(a, 2));
+    const supervisor = place.supervise();
+    const [killed, other] = await running(a, 2);
+    await supervisor.step('a', 'succeeded');
+    process.kill(killed!, 'SIGKILL');
+    const pids = await until('it is back', () => (sleepers(a).length === 2 && !sleepers(a).includes(killed!) ? sleepers(a) : undefined));
+    expect(pids).toContain(other);
+    expect(supervisor.steps.filter(({ kind }) => kind === 'requeued')).toEqual([]);
+  });
+
+  it('should end what a killed process has left behind before it starts it anew', async () => {
+    await using place = new Place();
+    const a = uniqueSleep();
+    place.write('a', { command: ['sh', '-c', `echo $$; sleep ${a}; echo`], replicas: 1 });
+    const supervisor = place.supervise();
+    const [orphan] = await running(a, 1);
+    await supervisor.step('a', 'succeeded');
+    // The sleep goes on without the shell.
+    process.kill(Number(readFileSync(join(place.state, 'services', 'a', '0.log'), 'utf8')), 'SIGKILL');
+    await until('there is another one', () => sleepers(a).some((pid) => pid !== orphan));
+    expect(sleepers(a)).toHaveLength(1);
+  });
+
+  it('should report a broken file as an error of that id alone, leave its processes running, and heal when it is mended', async () => {
+    await using place = new Place();
+    const [a, b, other] = [uniqueSleep(), uniqueSleep(), uniqueSleep()];
+    place.write('a', sleep(a));
+    place.write('other', sleep(other));
+    const supervisor = place.supervise();
+    const [pid] = await running(a, 1);
+    await supervisor.step('other', 'succeeded');
+    place.write('a', '{ "command": ');
+    expect((await supervisor.step('a', 'dropped')).error).toEqual({ name: 'TerminalError', message: 'a.json: Expected the file to be JSON: Unexpected end of JSON input' });
+    expect(sleepers(a)).toEqual([pid]);
+    place.write('a', sleep(b));
+    await running(b, 1);
+    expect(sleepers(a)).toEqual([]);
+    expect(supervisor.steps.filter(({ id, error }) => id === 'other' && error !== undefined)).toEqual([]);
+  });
+
+  it.each([
+    ['crashes at once', ['sh', '-c', 'exit 3'], /^a\.0 exited with code 3 after \d\.\d s$/],
+    ['ends at once', ['true'], /^a\.0 exited with code 0 after \d\.\d s$/],
+    ['is no program', ['no-such-program'], /^a\.0 cannot be started: spawn no-such-program ENOENT$/],
+  ])('should start a command that %s ever more rarely, and others meanwhile', async (_, command, message) => {
+    await using place = new Place();
+    const b = uniqueSleep();
+    place.write('a', { command });
+    place.write('b', sleep(b));
+    const supervisor = place.supervise();
+    const failed = await supervisor.step('a', 'requeued');
+    expect(failed.error?.message).toMatch(message);
+    expect(failed.delay).toBeLessThan(700);
+    await until('it waits longer', () => supervisor.steps.some(({ id, kind, delay = 0 }) => id === 'a' && kind === 'requeued' && delay > 1500));
+    await running(b, 1);
+  });
+
+  it('should not start at once what has crashed later', async () => {
+    await using place = new Place();
+    place.write('a', { command: ['sh', '-c', 'sleep 1.3; exit 4'] });
+    const supervisor = place.supervise();
+    const failed = await supervisor.step('a', 'requeued');
+    expect(failed.error?.message).toBe('a.0 exited with code 4');
+    await supervisor.step('a', 'succeeded', supervisor.steps.indexOf(failed));
+  });
+
+  it('should kill what does not end by SIGTERM after the grace', async () => {
+    await using place = new Place();
+    const [a, b] = [uniqueSleep(), uniqueSleep()];
+    place.write('a', deaf(a));
+    const supervisor = place.supervise('--grace', '0.3');
+    await running(a, 1);
+    place.write('a', sleep(b));
+    await running(b, 1);
+    expect(sleepers(a)).toEqual([]);
+    expect(await supervisor.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+  });
+
+  it('should kill all at once on a second Ctrl-C', async () => {
+    await using place = new Place();
+    const a = uniqueSleep();
+    place.write('a', deaf(a));
+    const supervisor = place.supervise('--grace', '600');
+    await supervisor.step('a', 'succeeded');
+    supervisor.process.kill('SIGINT');
+    const again = setInterval(() => supervisor.process.kill('SIGINT'), 700);
+    expect(await supervisor.exited).toEqual({ code: 130, signal: null });
+    clearInterval(again);
+    await running(a, 0);
+  });
+
+  it('should go on with what runs after it was itself killed, and mend what has changed meanwhile', async () => {
+    await using place = new Place();
+    const [kept, deleted, before, after] = [uniqueSleep(), uniqueSleep(), uniqueSleep(), uniqueSleep()];
+    place.write('kept', sleep(kept, 2));
+    place.write('deleted', sleep(deleted));
+    place.write('edited', sleep(before));
+    const first = place.supervise();
+    const pids = await running(kept, 2);
+    await Promise.all([running(deleted, 1), running(before, 1)]);
+    await first.kill('SIGKILL');
+    expect(sleepers(kept)).toEqual(pids);
+    place.delete('deleted');
+    place.write('edited', sleep(after));
+    const second = place.supervise();
+    await Promise.all([running(deleted, 0), running(before, 0), running(after, 1), second.step('kept', 'succeeded')]);
+    expect(sleepers(kept)).toEqual(pids);
+    // It hears of their end too, though they are no children of its own.
+    process.kill(pids[0]!, 'SIGKILL');
+    await until('it is back', () => sleepers(kept).length === 2 && !sleepers(kept).includes(pids[0]!));
+    expect(await second.kill('SIGINT')).toEqual({ code: 0, signal: null });
+    expect([...sleepers(kept), ...sleepers(after)]).toEqual([]);
+  });
+
+  it('should find what was started but not recorded', async () => {
+    await using place = new Place();
+    const a = uniqueSleep();
+    place.write('a', sleep(a, 2));
+    const first = place.supervise();
+    const pids = await running(a, 2);
+    await first.kill('SIGKILL');
+    rmSync(join(place.state, 'services'), { recursive: true });
+    const second = place.supervise();
+    await second.step('a', 'succeeded');
+    expect(sleepers(a)).toEqual(pids);
+  });
+
+  it('should not mind that its state is cleared away while it runs', async () => {
+    await using place = new Place();
+    const a = uniqueSleep();
+    place.write('a', sleep(a, 1));
+    const supervisor = place.supervise();
+    const [pid] = await running(a, 1);
+    await supervisor.step('a', 'succeeded');
+    rmSync(place.state, { recursive: true });
+    place.write('a', sleep(a, 2));
+    expect(await running(a, 2)).toContain(pid);
+    expect(await supervisor.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect(sleepers(a)).toEqual([]);
+  });
+
+  it('should never have run a process twice, however often it is killed while it starts them', async () => {
+    await using place = new Place();
+    const a = uniqueSleep();
+    place.write('a', sleep(a, 20));
+    for (let round = 0; round < 4; round++) {
+      const seen = sleepers(a).length;
+      const supervisor = place.supervise();
+      await until('it has begun to start them', () => sleepers(a).length > Math.min(seen, 19));
+      await supervisor.kill('SIGKILL');
+      if (round < 2) for (const pid of sleepers(a).slice(0, 10)) process.kill(pid, 'SIGKILL');
+    }
+    const last = place.supervise();
+    await last.step('a', 'succeeded');
+    expect(sleepers(a)).toHaveLength(20);
+  });
+
+  it('should let its processes print on when it is killed', async () => {
+    await using place = new Place();
+    place.write('a', { command: ['sh', '-c', 'while echo tick; do sleep 0.1; done'] });
+    const supervisor = place.supervise();
+    await supervisor.step('a', 'succeeded');
+    await supervisor.kill('SIGKILL');
+    const size = () => statSync(join(place.state, 'services', 'a', '0.log')).size;
+    const before = size();
+    await until('more is printed', () => size() > before + 10);
+  });
+
+  it('should refuse to look after a folder that another one looks after', async () => {
+    await using place = new Place();
+    const first = place.supervise();
+    await begun(place);
+    const second = place.supervise();
+    expect(await second.exited).toEqual({ code: 1, signal: null });
+    expect(second.stderr).toBe(`Another supervisor (pid ${first.process.pid}) looks after ${place.dir} or keeps its state in ${place.state}\n`);
+    const elsewhere = place.supervise('--state', `${place.state}-2`);
+    expect(await elsewhere.exited).toEqual({ code: 1, signal: null });
+  });
+
+  it('should refuse bad options with a clear error and exit code 2', async () => {
+    await using place = new Place();
+    const supervisor = place.supervise('--workers', 'many');
+    expect(await supervisor.exited).toEqual({ code: 2, signal: null });
+    expect(supervisor.stderr).toBe('Expected `--workers` to be an integer >= 1, got `many`\n');
+    expect(supervisor.stdout).toBe('');
+  });
+
+  it('should end in good order when nobody reads its output any more', async () => {
+    await using place = new Place();
+    const a = uniqueSleep();
+    place.write('a', sleep(a));
+    const supervisor = place.supervise();
+    await supervisor.step('a', 'succeeded');
+    supervisor.process.stdout?.destroy();
+    place.write('a', sleep(a, 2));
+    expect(await supervisor.exited).toEqual({ code: 0, signal: null });
+    expect(sleepers(a)).toEqual([]);
+  });
+});
+

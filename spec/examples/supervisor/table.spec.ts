@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest';
+import type { Step } from 'kreconciler';
+import { draw, follow, type News, type Rows } from '../../../examples/supervisor/table.js';
+
+const death = (id: string) => ({ death: { key: '', id, replica: 0, version: '', pid: 1 } });
+const status = (id: string, desired: number, running: number) => ({ status: { id, desired, running } });
+const failed = (id: string, error: unknown): News => ({ step: { kind: 'requeued', id, worker: 0, at: 0, attempt: 1, took: 1, delay: 1, failure: 'thrown', error } });
+const succeeded = (id: string): News => ({ step: { kind: 'succeeded', id, worker: 0, at: 0, attempt: 1, took: 1 } });
+const table = (news: readonly News[], size = { columns: 80, lines: 10 }) => draw(news.reduce<Rows>(follow, new Map()), size);
+
+describe('the table', () => {
+  it('should show how each service stands, by name', () => {
+    expect(table([status('web', 2, 1), failed('broken', new Error('no\nJSON')), status('a', 1, 1), death('a'), death('a')])).toEqual([
+      'service  desired  running  restarts  last error',
+      'a        1        1        2',
+      'broken   ?        0        0         no JSON',
+      'web      2        1        0',
+    ]);
+  });
+
+  it('should forget an error once the service is well', () => {
+    expect(table([status('a', 1, 1), failed('a', 'x'), succeeded('a')]).at(1)).not.toContain('x');
+  });
+
+  it('should forget a service once nothing of it is wanted and nothing left', () => {
+    expect(table([status('a', 0, 1), succeeded('a')])).toHaveLength(2);
+    expect(table([status('a', 0, 1), status('a', 0, 0), succeeded('a')])).toHaveLength(1);
+  });
+
+  it('should stay within the terminal', () => {
+    const many = Array.from({ length: 20 }, (_, i) => status(`service-${i}`, 1, 1));
+    const drawn = table(many, { columns: 20, lines: 6 });
+    expect(drawn).toHaveLength(6);
+    expect(drawn.at(-1)).toBe('... and 16 more');
+    expect(Math.max(...drawn.map((line) => line.length))).toBeLessThan(20);
+  });
+
+  it('should not mind the other steps', () => {
+    const rows: Rows = new Map();
+    expect(follow(rows, { step: { kind: 'merged', id: 'a', worker: 0, at: 0 } satisfies Step })).toBe(rows);
+  });
+});

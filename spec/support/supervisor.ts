@@ -1,0 +1,92 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stateOf } from '../../examples/supervisor/state.js';
+import { until } from './until.js';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const MAIN = join(ROOT, 'examples', 'supervisor', 'main.ts');
+
+/** A step as `--json` prints it. */
+export interface PrintedStep {
+  readonly kind: string;
+  readonly id: string;
+  readonly trigger?: { readonly stream: string };
+  readonly delay?: number;
+  readonly error?: { readonly name: string; readonly message: string };
+}
+
+/** The example in a process of its own. */
+export class Supervisor {
+  readonly process: ChildProcess;
+  readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+  stdout = '';
+  stderr = '';
+
+  constructor(...args: readonly string[]) {
+    this.process = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.process.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
+    this.process.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+    this.exited = new Promise((resolve) => {
+      this.process.once('close', (code, signal) => {
+        resolve({ code, signal });
+      });
+    });
+  }
+
+  get steps(): readonly PrintedStep[] {
+    return this.stdout
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as PrintedStep);
+  }
+
+  /** Waits for a step of `id`, of those after the first `skip` steps. */
+  async step(id: string, kind: string, skip = 0): Promise<PrintedStep> {
+    return until(`${id} has ${kind}; stderr: ${this.stderr}`, () => this.steps.slice(skip).find((step) => step.id === id && step.kind === kind));
+  }
+
+  async kill(signal: NodeJS.Signals): Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }> {
+    this.process.kill(signal);
+    return this.exited;
+  }
+}
+
+/** A folder of services and one of state, both temporary, and the supervisors that look after them. */
+export class Place {
+  readonly #root = realpathSync(mkdtempSync(join(tmpdir(), 'supervisor-')));
+  readonly dir = join(this.#root, 'services');
+  readonly state = join(this.#root, 'state');
+  readonly #supervisors: Supervisor[] = [];
+
+  constructor() {
+    mkdirSync(this.dir);
+  }
+
+  supervise(...args: readonly string[]): Supervisor {
+    const supervisor = new Supervisor('--dir', this.dir, '--state', this.state, '--json', ...args);
+    this.#supervisors.push(supervisor);
+    return supervisor;
+  }
+
+  /** As a careful editor does it: at no time is there half a file. */
+  write(id: string, service: object | string): void {
+    const path = join(this.#root, `${id}.json`);
+    writeFileSync(path, typeof service === 'string' ? service : JSON.stringify(service));
+    renameSync(path, join(this.dir, `${id}.json`));
+  }
+
+  delete(id: string): void {
+    rmSync(join(this.dir, `${id}.json`), { force: true });
+  }
+
+  /** Ends all that may be left, also after a failure: a new supervisor finds what others have left behind. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const last = this.#supervisors.find(({ process: { exitCode, signalCode } }) => exitCode === null && signalCode === null);
+    await (last ?? this.supervise('--for', '0.001')).kill('SIGTERM');
+    await Promise.all(this.#supervisors.map(({ exited }) => exited));
+    for (const folder of [stateOf(this.dir), this.#root]) rmSync(folder, { recursive: true, force: true });
+  }
+}
