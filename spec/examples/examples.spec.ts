@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { stateOf } from '../../examples/supervisor/state.js';
+import type { PrintedStep } from '../support/supervisor.js';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
+
+/** Runs a script as a user does, and gives what it prints; rejects unless it exits 0. */
+async function npm(script: string, ...args: readonly string[]): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)('npm', ['run', '--silent', script, '--', ...args], { cwd: ROOT });
+  expect(stderr).toBe('');
+  return stdout;
+}
+
+describe.concurrent('an example', { timeout: 60_000 }, () => {
+  it.each(readdirSync(join(ROOT, 'examples')))('should be run by one npm script: %s', (folder) => {
+    expect(Object.values(scripts).filter((script) => script.includes(`examples/${folder}/`))).toHaveLength(1);
+  });
+
+  it('should be the supervisor: it starts all its services, prints a step a line, and ends after its time', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'supervisor-'));
+    try {
+      cpSync(join(ROOT, 'examples/supervisor/services'), root, { recursive: true });
+      writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
+      const stdout = await npm('start', '--for', '3', '--json', '--dir', root, '--state', join(root, 'state'));
+      const steps = stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as PrintedStep);
+      const ids = ['flaky', 'ticker', 'web', 'worker'];
+      expect(steps.filter(({ kind }) => kind === 'started').map(({ id }) => id)).toEqual(expect.arrayContaining(ids));
+      expect(readFileSync(join(root, 'state/services/web/0.log'), 'utf8')).toMatch(/listening on http:\/\/127\.0\.0\.1:\d+\n.*closing\n$/s);
+    } finally {
+      for (const folder of [stateOf(root), root]) rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('should be dummy: its streams ask for the four ids until its time is over', async () => {
+    const stdout = await npm('example:dummy', '--for', '2.5');
+    for (const id of ['a', 'b', 'c', 'd']) expect(stdout).toMatch(new RegExp(`Got reconcile call { id: '${id}', .*streams: 'resync' }`));
+    expect(stdout).toMatch(/streams: '.*random1s' }/);
+    expect(stdout).toMatch(/Finished running\n$/);
+  });
+
+  it('should be sources: it hears of every id of every stream, and ends when these do', async () => {
+    const stdout = await npm('example:sources');
+    const heard = [
+      ...['alice  by orders', 'bob  by orders', 'polled-1  by polled', 'polled-3  by polled', 'clicked-bob  by clicks'],
+      ...['fed-1.1  by fed', 'fed-2.1  by fed', 'fed-3.3  by fed', 'asked-200  by asked', 'fixed-2  by fixed'],
+    ];
+    const lines = stdout.split('\n').map((line) => line.replaceAll(/ +/g, '  ').replace('  by  ', '  by '));
+    for (const line of heard) expect(lines).toContain(line);
+    expect(stdout).toMatch(/All streams are complete; the one over HTTP broke off 2 times\n$/);
+  });
+
+  it('should be custom-loop: lanes do not wait for each other, and an id runs once for three changes', async () => {
+    const stdout = await npm('example:custom-loop');
+    const lines = stdout.split('\n').map((line) => line.replace(/^.* ms {2}lane +/, ''));
+    const of = (lane: string) => lines.filter((line) => line.startsWith(`${lane} `)).map((line) => line.slice(lane.length).trim().replaceAll(/ +/g, ' '));
+    expect(of('0').slice(0, 4)).toEqual(['started acme/db', 'succeeded acme/db', 'started acme/web', 'succeeded acme/web']);
+    expect(of('1')).toEqual(['started globex/db', 'requeued globex/db', 'started globex/db', 'succeeded globex/db']);
+    expect(of('2')).toEqual(['started initech/db', 'succeeded initech/db']);
+    expect(of('-1')).toEqual(['rejected nobody']);
+    expect(lines.indexOf('1  started    globex/db')).toBeLessThan(lines.indexOf('0  started    acme/web'));
+    expect(stdout).toMatch(/All has settled\n$/);
+  });
+});
