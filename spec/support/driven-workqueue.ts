@@ -1,0 +1,131 @@
+import { constant, type Step, Workqueue, type WorkqueueConfig } from 'kreconciler/operators';
+import type { Tick } from '../../operators/ticks.js';
+import type { Entry } from '../../operators/workqueue.js';
+
+/** The resolution of a {@link DrivenWorkqueue} unless it is given another. */
+export const RESOLUTION = 100;
+
+/** A workqueue driven by hand: its clock stands still until it is told to go on, and its steps are kept in an array. */
+export class DrivenWorkqueue {
+  readonly queue: Workqueue;
+  readonly steps: Step[] = [];
+  readonly armed = new Set<Tick<Entry>>();
+  /** By id: what was cut off and has not settled. */
+  readonly open = new Map<string, Entry>();
+  now = 0;
+  #seen = 0;
+
+  constructor(config: Partial<WorkqueueConfig> = {}) {
+    const defaults = { maxItemRetries: 3, workerQueueSize: 10, delayQueueSize: 10, delayResolution: RESOLUTION, backoff: constant(300) };
+    this.queue = new Workqueue(0, { ...defaults, ...config }, this.steps, (tick) => {
+      this.armed.add(tick);
+      tick.disarm = () => {
+        this.armed.delete(tick);
+      };
+    });
+  }
+
+  offer(id: string, stream?: string): this {
+    this.queue.offer(stream === undefined ? { id } : { id, stream }, this.now);
+    return this;
+  }
+
+  start(): this {
+    this.queue.start(this.now);
+    return this;
+  }
+
+  succeed(requeueDelay = 0): this {
+    this.queue.succeed(requeueDelay, this.now);
+    return this;
+  }
+
+  fail(...errors: [error?: unknown]): this {
+    this.queue.fail({ failure: 'thrown', error: given(errors, 'broken') }, this.now);
+    return this;
+  }
+
+  /** The run takes too long, and its promise is still open. */
+  abandon(...errors: [error?: unknown]): this {
+    this.#keepOpen();
+    this.queue.fail({ failure: 'timeout', error: given(errors, 'late') }, this.now, true);
+    return this;
+  }
+
+  release(id: string): this {
+    const entry = this.open.get(id);
+    if (entry === undefined) throw new Error(`${id} is not abandoned`);
+    this.open.delete(id);
+    this.queue.release(entry, this.now);
+    return this;
+  }
+
+  stop(): this {
+    this.queue.stop(this.now);
+    return this;
+  }
+
+  reset(open = false): this {
+    if (open) this.#keepOpen();
+    this.queue.reset(this.now, open);
+    return this;
+  }
+
+  giveUp(): this {
+    this.open.clear();
+    this.queue.giveUp(this.now);
+    return this;
+  }
+
+  /** Time goes on by `ms`, and each armed tick that is due by then is fired at its moment. */
+  advance(ms: number): this {
+    const end = this.now + ms;
+    for (let tick = this.#next(); tick !== undefined && tick.due <= end; tick = this.#next()) {
+      this.now = Math.max(this.now, tick.due);
+      this.armed.delete(tick);
+      this.queue.wake(tick, this.now);
+    }
+    this.now = end;
+    return this;
+  }
+
+  /** The steps since the last call. */
+  take(): Step[] {
+    const steps = this.steps.slice(this.#seen);
+    this.#seen = this.steps.length;
+    return steps;
+  }
+
+  /** The steps since the last call, as one short line each. */
+  told(): string[] {
+    return this.take().map(line);
+  }
+
+  stateOf(id: string): string {
+    for (const entry of this.queue.entries) if (entry.id === id) return entry.state;
+    return 'idle';
+  }
+
+  #next(): Tick<Entry> | undefined {
+    return [...this.armed].sort((a, b) => a.due - b.due)[0];
+  }
+
+  #keepOpen(): void {
+    const { running } = this.queue;
+    if (running !== undefined) this.open.set(running.id, running);
+  }
+}
+
+/** `undefined` is an error like any other, so a default parameter will not do. */
+function given(errors: readonly unknown[], otherwise: unknown): unknown {
+  return errors.length > 0 ? errors[0] : otherwise;
+}
+
+/** `requeued a, attempt 1, delay 300`: what tells a step from others of its kind, and no times. */
+function line(step: Step): string {
+  const said = [`${step.kind} ${step.id}`];
+  if ('reason' in step) said.push(step.reason);
+  if ('attempt' in step) said.push(`attempt ${step.attempt}`);
+  if ('delay' in step) said.push(`delay ${step.delay}`);
+  return said.join(', ');
+}
