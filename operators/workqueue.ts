@@ -33,7 +33,7 @@ export class Entry implements ListNode<Entry> {
   next: Entry | undefined = undefined;
   state: 'ready' | 'waiting' | 'running' | 'abandoned' = 'ready';
   reason: Reason = 'event';
-  /** Who asked for the next run, or the one that is on, since the last success. */
+  /** Who asked for the next run, or the one that is on, since the last success or drop. */
   streams: readonly string[] = NO_STREAMS;
   /** Dirty: who asked while it could not start, running or abandoned. */
   mark: readonly string[] | undefined = undefined;
@@ -154,8 +154,7 @@ export class Workqueue {
   succeed(requeueDelay: number, at: number): void {
     const { entry, id, attempt, took } = this.#ended(at);
     const { worker } = this;
-    this.#forgetRetry(entry);
-    entry.streams = NO_STREAMS;
+    this.#forget(entry);
     if (requeueDelay === 0 || entry.mark !== undefined || this.#stopping) {
       this.steps.push({ kind: 'succeeded', id, worker, at, attempt, took });
       if (entry.mark === undefined) this.#entries.delete(id);
@@ -180,7 +179,7 @@ export class Workqueue {
       this.steps.push({ kind: 'requeued', id, worker, at, attempt, took, delay, failure, error });
     } else {
       this.steps.push({ kind: 'dropped', id, worker, at, attempt, took, reason, failure, error });
-      this.#forgetRetry(entry);
+      this.#forget(entry);
       if (this.#stopping) this.#dropMark(entry, at);
       else if (entry.mark !== undefined) this.#cool(entry, at);
     }
@@ -229,7 +228,7 @@ export class Workqueue {
       if (entry.isCooling) entry.mark = entry.streams;
       else if (entry.retry !== undefined || entry.state === 'waiting') this.#pushStopped(entry, at);
       if (entry.retry !== undefined || entry.state === 'waiting') this.#unwait(entry);
-      this.#forgetRetry(entry);
+      this.#forget(entry);
       this.#dropMark(entry, at);
       if (entry.state === 'waiting') this.#entries.delete(entry.id);
     }
@@ -243,7 +242,7 @@ export class Workqueue {
     if (this.#running === undefined) return;
     const { entry, id, attempt, took } = this.#ended(at);
     this.steps.push({ kind: 'dropped', id, worker: this.worker, at, attempt, took, reason: 'stopped' });
-    this.#forgetRetry(entry);
+    this.#forget(entry);
     this.#dropMark(entry, at);
     this.#leave(entry, open, at);
   }
@@ -383,6 +382,12 @@ export class Workqueue {
   #uncount(entry: Entry): void {
     if (entry.counted) this.#readyByEvent--;
     entry.counted = false;
+  }
+
+  /** After a success (R3) or a drop (R4) the next run is the first of a new story. */
+  #forget(entry: Entry): void {
+    this.#forgetRetry(entry);
+    entry.streams = NO_STREAMS;
   }
 
   #forgetRetry(entry: Entry): void {

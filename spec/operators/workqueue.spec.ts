@@ -441,6 +441,17 @@ describe('streams', () => {
     const a = queue({ workerQueueSize: 1 }).offer('a', 's').start().succeed(100).offer('x').offer('a', 't').start().succeed().advance(100).start();
     expect(streamsOfRuns(a)).toEqual([['s'], [], []]);
   });
+
+  it('R4: should not name those who asked before it was dropped', () => {
+    const dirty = queue({ maxItemRetries: 0 }).offer('a', 's').start().offer('a', 't').fail().advance(100).start();
+    expect(streamsOfRuns(dirty)).toEqual([['s'], ['t']]);
+    const open = queue({ maxItemRetries: 0 }).offer('a', 's').start().abandon().offer('a', 't').release('a').start();
+    expect(streamsOfRuns(open)).toEqual([['s'], ['t']]);
+    const lost = queue().offer('a', 's').start().abandon().reset().offer('a', 't').release('a').start();
+    expect(streamsOfRuns(lost)).toEqual([['s'], ['t']]);
+    const cut = queue().offer('a', 's').start().reset(true).offer('a', 't').release('a').start();
+    expect(streamsOfRuns(cut)).toEqual([['s'], ['t']]);
+  });
 });
 
 describe('times', () => {
