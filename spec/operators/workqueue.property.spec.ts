@@ -1,0 +1,223 @@
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import { type Backoff, constant, exponential, RetryError, type Step, TerminalError, type Trigger, type WorkqueueConfig } from 'kreconciler/operators';
+import { expect, it } from 'vitest';
+import { DrivenWorkqueue, RESOLUTION } from '../support/driven-workqueue.js';
+import { brokenLaws } from '../support/workqueue-laws.js';
+import { WorkqueueModel } from '../support/workqueue-model.js';
+
+/** What a run may fail with, and what R2 makes of it. */
+const failures: readonly { readonly error: unknown; readonly retryDelay?: number; readonly terminal?: boolean }[] = [
+  { error: new Error('broken') },
+  { error: undefined },
+  { error: null },
+  { error: new RetryError('now', 0), retryDelay: 0 },
+  { error: new RetryError('soon', 130), retryDelay: 130 },
+  { error: new RetryError('later', 470), retryDelay: 470 },
+  { error: { retryDelay: 250 }, retryDelay: 250 },
+  { error: new Error('outer', { cause: new RetryError('inner', 200) }), retryDelay: 200 },
+  { error: new RetryError('odd', NaN) },
+  { error: new RetryError('odd', -1) },
+  { error: new TerminalError('no'), terminal: true },
+  { error: new Error('outer', { cause: new TerminalError('no') }), terminal: true },
+];
+
+const backoffs: readonly Backoff[] = [
+  constant(0),
+  constant(150),
+  constant(1000),
+  exponential({ initial: RESOLUTION, jitter: 0 }),
+  () => NaN,
+  () => {
+    throw new Error('no backoff');
+  },
+];
+
+const configs: fc.Arbitrary<WorkqueueConfig> = fc.record({
+  maxItemRetries: fc.constantFrom(0, 1, 2, Infinity),
+  workerQueueSize: fc.constantFrom(1, 2, Infinity),
+  delayQueueSize: fc.constantFrom(0, 1, 2, Infinity),
+  delayResolution: fc.constant(RESOLUTION),
+  backoff: fc.constantFrom(...backoffs),
+});
+
+const id = fc.constantFrom('a', 'b', 'c', 'd');
+const stream = fc.constantFrom(undefined, 's', 't');
+const failure = fc.nat(failures.length - 1);
+const command = fc.oneof(
+  { weight: 60, arbitrary: fc.record({ does: fc.constant('offer'), id, stream }) },
+  { weight: 50, arbitrary: fc.record({ does: fc.constant('start') }) },
+  { weight: 20, arbitrary: fc.record({ does: fc.constant('succeed'), requeueDelay: fc.constantFrom(0, 0, 1, 100, 240) }) },
+  { weight: 30, arbitrary: fc.record({ does: fc.constant('fail'), failure }) },
+  { weight: 12, arbitrary: fc.record({ does: fc.constant('abandon'), failure }) },
+  { weight: 20, arbitrary: fc.record({ does: fc.constant('release'), which: fc.nat(3) }) },
+  { weight: 25, arbitrary: fc.record({ does: fc.constant('advance'), ms: fc.nat(350) }) },
+  { weight: 25, arbitrary: fc.record({ does: fc.constant('advanceToNextWake') }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('reset'), open: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('stop') }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('giveUp') }) },
+);
+type Command = typeof command extends fc.Arbitrary<infer C> ? C : never;
+
+/** The workqueue and its model, to which the same things happen. */
+class Pair {
+  readonly driven: DrivenWorkqueue;
+  readonly model: WorkqueueModel;
+  #offers = 0;
+  /** Its sources have been let go (P2). */
+  #stopped = false;
+
+  constructor(readonly config: WorkqueueConfig) {
+    const known = (error: unknown) => failures.find((each) => Object.is(each.error, error));
+    this.driven = new DrivenWorkqueue(config);
+    this.model = new WorkqueueModel(config, (error) => known(error)?.retryDelay, (error) => known(error)?.terminal === true);
+  }
+
+  /** Whatever cannot happen in this state does not. */
+  do(command: Command): void {
+    const { driven, model } = this;
+    const { running } = model;
+    const at = driven.now;
+    switch (command.does) {
+      case 'offer': {
+        if (this.#stopped) return;
+        const { id, stream } = command;
+        const trigger: Trigger = stream === undefined ? { id } : { id, stream };
+        this.#offers++;
+        driven.queue.offer(trigger, at);
+        model.offer(trigger, at);
+        break;
+      }
+      case 'start':
+        if (running !== undefined) return;
+        driven.start();
+        model.start(at);
+        break;
+      case 'succeed': {
+        if (running === undefined) return;
+        const { requeueDelay } = command;
+        driven.succeed(requeueDelay);
+        model.succeed(requeueDelay, at);
+        break;
+      }
+      case 'fail':
+      case 'abandon': {
+        if (running === undefined) return;
+        const { error } = failures[command.failure]!;
+        if (command.does === 'fail') driven.fail(error);
+        else driven.abandon(error);
+        model.fail({ failure: command.does === 'fail' ? 'thrown' : 'timeout', error }, at, command.does === 'abandon');
+        break;
+      }
+      case 'release': {
+        const { abandoned } = model;
+        const name = abandoned[command.which % abandoned.length];
+        if (name === undefined) return;
+        driven.release(name);
+        model.release(name, at);
+        break;
+      }
+      case 'advance':
+        this.#advance(command.ms);
+        break;
+      case 'advanceToNextWake':
+        if (model.nextWake === undefined) return;
+        this.#advance(model.nextWake - at);
+        break;
+      case 'reset': {
+        const { open } = command;
+        driven.reset(open);
+        model.reset(at, open);
+        break;
+      }
+      case 'stop':
+        this.#stopped = true;
+        driven.stop();
+        model.stop(at);
+        break;
+      case 'giveUp':
+        this.#stopped = true;
+        driven.giveUp();
+        model.giveUp(at);
+    }
+    this.#compare(command);
+  }
+
+  /** Lets everything come to its end, as a loop does whose sources are complete. */
+  drain(): void {
+    const { driven, model } = this;
+    for (let left = 1000; model.ids.size > 0; left--) {
+      if (left === 0) throw new Error('It never comes to an end');
+      if (model.abandoned.length > 0) this.do({ does: 'release', which: 0 });
+      else if (model.running !== undefined) this.do({ does: 'succeed', requeueDelay: 0 });
+      else if (model.hasReady) this.do({ does: 'start' });
+      else this.do({ does: 'advanceToNextWake' });
+    }
+    const { size, abandoned, running, hasReady } = driven.queue;
+    equal('B3: what is left', { size, abandoned, running, hasReady, armed: driven.armed.size }, { size: 0, abandoned: 0, running: undefined, hasReady: false, armed: 0 });
+    const events = driven.steps.filter(({ trigger }) => trigger !== undefined);
+    equal('A1: steps of events', events.length, this.#offers);
+    equal('broken laws', brokenLaws(driven.steps, this.config, true), []);
+  }
+
+  #advance(ms: number): void {
+    this.driven.advance(ms);
+    this.model.wake(this.driven.now);
+  }
+
+  #compare({ does }: Command): void {
+    const { driven, model } = this;
+    // In which order a stop drops the ids that wait is nobody's business.
+    const told = ['stop', 'reset', 'giveUp'].includes(does) ? byId : (steps: readonly Step[]) => steps;
+    equal(`steps of ${does}`, told(driven.take()), told(model.steps as unknown as Step[]));
+    model.steps = [];
+    const { queue } = driven;
+    this.#compareTicks();
+    equal(
+      `state after ${does}`,
+      { ids: stateOf(queue.entries), size: queue.size, running: queue.running?.id, hasReady: queue.hasReady, abandoned: queue.abandoned },
+      {
+        ids: stateOf([...model.ids].map(([id, { state }]) => ({ id, state }))),
+        size: model.ids.size,
+        running: model.running,
+        hasReady: model.hasReady,
+        abandoned: model.abandoned.length,
+      },
+    );
+  }
+
+  /** T2: a timer for each moment at which someone is woken, one only, and none that nobody needs. */
+  #compareTicks(): void {
+    const armed = [...this.driven.armed].map(({ due }) => due);
+    const ids = [...this.model.ids.values()];
+    const wakes = new Set(ids.flatMap(({ wake }) => (wake === undefined ? [] : [wake.at])));
+    const needed = new Set([...wakes, ...ids.flatMap(({ embargo, deadline }) => [embargo, deadline])]);
+    equal('ticks armed twice', new Set(armed).size, armed.length);
+    equal('ticks not armed', [...wakes].filter((due) => !armed.includes(due)), []);
+    equal('ticks that nobody needs', armed.filter((due) => !needed.has(due)), []);
+  }
+}
+
+function stateOf(ids: Iterable<{ readonly id: string; readonly state: string }>): Record<string, string> {
+  return Object.fromEntries([...ids].map(({ id, state }) => [id, state]));
+}
+
+function byId(steps: readonly Step[]): Step[] {
+  return [...steps].sort((a, b) => a.id.localeCompare(b.id));
+}
+
+/** `expect` takes its time, and this is asked a million times. */
+function equal(what: string, actual: unknown, wanted: unknown): void {
+  if (!isDeepStrictEqual(actual, wanted)) expect(actual, what).toStrictEqual(wanted);
+}
+
+it('should do what the table and the laws say, whatever happens', { timeout: 120_000 }, () => {
+  fc.assert(
+    fc.property(configs, fc.array(command, { maxLength: 80, size: 'max' }), (config, commands) => {
+      const pair = new Pair(config);
+      for (const command of commands) pair.do(command);
+      pair.drain();
+    }),
+    { numRuns: 10_000 },
+  );
+});
