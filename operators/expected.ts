@@ -19,6 +19,7 @@ function text(value: unknown): string {
     const shown = typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
     return shown.length > 100 ? `${shown.slice(0, 100)}…` : shown;
   } catch {
-    return Object.prototype.toString.call(value);
+    // Nothing that can be done to a value is safe: a proxy may throw even when it is asked for its tag.
+    return '…';
   }
 }
