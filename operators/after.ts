@@ -5,12 +5,13 @@ const LONGEST = 2 ** 31 - 1;
 
 /**
  * Emits once after `delay` ms and completes: `timer(delay, scheduler)` that honours delays of any length (T3) by going
- * there in several hops. Infinity never comes.
+ * there in several hops. Infinity never comes; what is no positive number counts as 0.
  */
 export function after(delay: number, scheduler: SchedulerLike): Observable<0> {
+  const wait = delay > 0 ? delay : 0;
   // Made by hand: the hops must reuse one action, or their subscriptions would nest without end.
   return new Observable((subscriber) =>
-    delay === Infinity
+    wait === Infinity
       ? undefined
       : scheduler.schedule(
           function (this: SchedulerAction<number>, left = 0) {
@@ -22,8 +23,8 @@ export function after(delay: number, scheduler: SchedulerLike): Observable<0> {
               subscriber.complete();
             }
           },
-          Math.min(delay, LONGEST),
-          delay - Math.min(delay, LONGEST),
+          Math.min(wait, LONGEST),
+          wait - Math.min(wait, LONGEST),
         ),
   );
 }

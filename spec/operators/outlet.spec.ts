@@ -1,0 +1,190 @@
+import { inOrder, type Outlet, type Step } from 'kreconciler/operators';
+import { EMPTY, NEVER, Observable, of, Subject, throwError } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+
+const step = (id: string): Step => ({ kind: 'merged', id, worker: 0, at: 0 });
+
+/** Subscribes, and notes what is seen and in which order; `react` is called with each id. */
+function observe(work: (outlet: Outlet) => Observable<unknown>, react: (id: string) => void = () => undefined) {
+  const seen: string[] = [];
+  const subscription = inOrder(work).subscribe({
+    next: ({ id }) => {
+      seen.push(id);
+      react(id);
+    },
+    error: (error: unknown) => seen.push(`error ${error}`),
+    complete: () => seen.push('complete'),
+  });
+  return { seen, subscription };
+}
+
+function opened(react?: (id: string, outlet: Outlet) => void) {
+  let outlet!: Outlet;
+  const end = new Subject<unknown>();
+  const { seen, subscription } = observe(
+    (its) => {
+      outlet = its;
+      return end;
+    },
+    (id) => react?.(id, outlet),
+  );
+  return { outlet, end, seen, subscription };
+}
+
+describe('A5: an outlet', () => {
+  it('should keep what is pushed until it is flushed', () => {
+    const { outlet, seen } = opened();
+    outlet.push(step('a'));
+    outlet.push(step('b'));
+    expect(seen).toEqual([]);
+    outlet.flush();
+    expect(seen).toEqual(['a', 'b']);
+    outlet.flush();
+    expect(seen).toEqual(['a', 'b']);
+  });
+
+  it('should deliver what is caused while a step is delivered after it, and after those before', () => {
+    const { outlet, seen } = opened((id, its) => {
+      if (id === 'a') its.emit(step('caused by a'));
+      if (id === 'b') its.emit(step('caused by b'));
+    });
+    outlet.push(step('a'));
+    outlet.emit(step('b'));
+    expect(seen).toEqual(['a', 'b', 'caused by a', 'caused by b']);
+  });
+
+  it('should take no turn before all steps before it are seen', () => {
+    const { outlet, seen } = opened((id, its) => {
+      if (id === 'a') its.flush(() => seen.push('turn'));
+    });
+    outlet.push(step('a'));
+    outlet.emit(step('b'));
+    expect(seen).toEqual(['a', 'b', 'turn']);
+  });
+
+  it('should deliver the steps of one turn before the next begins', () => {
+    const { outlet, seen } = opened();
+    outlet.flush(() => {
+      outlet.push(step('one'));
+      outlet.flush(() => seen.push('turn two'));
+      seen.push('end of turn one');
+    });
+    expect(seen).toEqual(['one', 'end of turn one', 'turn two']);
+    outlet.flush(() => {
+      outlet.flush(() => seen.push('turn four'));
+      outlet.push(step('three'));
+    });
+    expect(seen.slice(3)).toEqual(['three', 'turn four']);
+  });
+
+  it('B2: should take turns that ask for turns without a stack that grows', () => {
+    const { outlet } = opened();
+    let turns = 0;
+    const turn = (): void => {
+      if (++turns < 100_000) outlet.flush(turn);
+    };
+    outlet.flush(turn);
+    expect(turns).toBe(100_000);
+  });
+
+  it('B2: should deliver steps that cause steps without a stack that grows', () => {
+    const { outlet, seen } = opened((id, its) => {
+      if (Number(id) < 100_000) its.emit(step(String(Number(id) + 1)));
+    });
+    outlet.emit(step('1'));
+    expect(seen).toHaveLength(100_000);
+  });
+
+  it('should be ready for more after all that', () => {
+    const { outlet, seen } = opened();
+    outlet.flush(() => outlet.push(step('a')));
+    outlet.emit(step('b'));
+    outlet.flush(() => seen.push('turn'));
+    expect(seen).toEqual(['a', 'b', 'turn']);
+  });
+});
+
+describe('inOrder', () => {
+  it('should complete with the work', () => {
+    expect(observe(() => EMPTY).seen).toEqual(['complete']);
+  });
+
+  it('should fail with the work', () => {
+    expect(observe(() => throwError(() => 'broken')).seen).toEqual(['error broken']);
+  });
+
+  it('should fail if the work cannot even begin', () => {
+    const cannot = (): never => {
+      throw new Error('broken');
+    };
+    expect(observe(cannot).seen).toEqual(['error Error: broken']);
+  });
+
+  it('should never end while the work does not', () => {
+    expect(observe(() => NEVER).seen).toEqual([]);
+  });
+
+  it('should not emit what the work does, but what leaves by the outlet', () => {
+    expect(observe(() => of(1, 2)).seen).toEqual(['complete']);
+  });
+
+  it.each([
+    ['complete', (end: Subject<unknown>) => end.complete(), 'complete'],
+    ['fail', (end: Subject<unknown>) => end.error('broken'), 'error broken'],
+  ])('should %s only after the steps before it, though one of them ended the work', (_name, ends, last) => {
+    const { outlet, end, seen } = opened((id) => {
+      if (id === 'a') ends(end);
+    });
+    outlet.push(step('a'));
+    outlet.emit(step('b'));
+    expect(seen).toEqual(['a', 'b', last]);
+  });
+
+  it('should complete only after the turns before it', () => {
+    const { outlet, end, seen } = opened();
+    outlet.flush(() => {
+      outlet.flush(() => outlet.push(step('of the last turn')));
+      end.complete();
+    });
+    expect(seen).toEqual(['of the last turn', 'complete']);
+  });
+
+  it('should deliver what was never flushed before it completes', () => {
+    const { outlet, end, seen } = opened();
+    outlet.push(step('a'));
+    end.complete();
+    expect(seen).toEqual(['a', 'complete']);
+  });
+
+  it('should let go of the work when it is unsubscribed, and be silent', () => {
+    const { outlet, end, seen, subscription } = opened();
+    expect(end.observed).toBe(true);
+    subscription.unsubscribe();
+    expect(end.observed).toBe(false);
+    outlet.emit(step('a'));
+    expect(seen).toEqual([]);
+  });
+
+  it('should be silent after an observer that unsubscribes while it is told', () => {
+    const { outlet, seen, subscription } = opened(() => {
+      subscription.unsubscribe();
+    });
+    outlet.push(step('a'));
+    outlet.emit(step('b'));
+    expect(seen).toEqual(['a']);
+  });
+
+  it('B4: should have an outlet of its own for each subscription', () => {
+    const outlets = new Set<Outlet>();
+    const steps = inOrder((outlet) => {
+      outlets.add(outlet);
+      outlet.emit(step('a'));
+      return EMPTY;
+    });
+    const seen: string[] = [];
+    steps.subscribe(({ id }) => seen.push(id));
+    steps.subscribe(({ id }) => seen.push(id));
+    expect(seen).toEqual(['a', 'a']);
+    expect(outlets.size).toBe(2);
+  });
+});

@@ -1,0 +1,143 @@
+import { defaultHasher, reconcile, reconcileSettings, type ReconcileConfig, route, type Step, type Trigger } from 'kreconciler/operators';
+import fc from 'fast-check';
+import { of } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+
+const scheduler = { now: () => 5, schedule: () => of().subscribe() };
+const settings = (config: ReconcileConfig = {}) => reconcileSettings({ workerCount: 4, scheduler, ...config });
+
+const throwing = {
+  get id(): string {
+    throw new Error('hands off');
+  },
+};
+
+const hands = {
+  get: () => {
+    throw new Error('hands off');
+  },
+};
+
+/** By name, because not even a test runner can print them. */
+const odd: Readonly<Record<string, unknown>> = {
+  'an empty string': '',
+  'an empty id': { id: '' },
+  'no id': {},
+  'a number for an id': { id: 5 },
+  'null for an id': { id: null },
+  'a String object for an id': { id: Object('a') as unknown },
+  'a symbol for an id': { id: Symbol('a') },
+  'undefined': undefined,
+  'null': null,
+  'a number': 5,
+  'a bigint': 5n,
+  'a symbol': Symbol('a'),
+  'true': true,
+  'a function': () => 'a',
+  'an array': ['a'],
+  'an id that throws': throwing,
+  'a proxy that throws': new Proxy({}, hands),
+};
+
+describe('route', () => {
+  it('should take a string for `{ id }`', () => {
+    expect(route('a', settings())).toEqual({ worker: defaultHasher('a', 4), trigger: { id: 'a' } });
+  });
+
+  it('should pass a trigger on as it is', () => {
+    const trigger: Trigger = { id: 'a', stream: 'files', message: { ack: 1 } };
+    expect(route(trigger, settings()).trigger).toBe(trigger);
+  });
+
+  it('should ask the hasher with the id and the number of lanes', () => {
+    const asked: unknown[] = [];
+    route('a', settings({ workerHasher: (...args) => asked.push(args) }));
+    expect(asked).toEqual([['a', 4]]);
+  });
+
+  it.each(['__proto__', 'constructor', 'toString', ' ', '\u0000', '\ud800', 'x'.repeat(10_000)])('Q4: %j is an ordinary id', (id) => {
+    const { worker, trigger, rejection } = route({ id }, settings());
+    expect([worker, trigger.id, rejection]).toEqual([defaultHasher(id, 4), id, undefined]);
+  });
+
+  it.each(Object.keys(odd))("Q4: %s is rejected as '', with an error that shows it", (name) => {
+    const { worker, rejection } = route(odd[name] as Trigger, settings());
+    expect(worker).toBe(-1);
+    expect(rejection).toMatchObject({ kind: 'rejected', id: '', worker: -1, at: 5, reason: 'invalid_id' });
+    expect(rejection?.error).toBeInstanceOf(TypeError);
+    expect((rejection?.error as TypeError).message).toMatch(/^Expected an id to be a non-empty string, got `/);
+    expect(rejection?.trigger).toBeTypeOf('object');
+  });
+
+  it.each<[unknown, string]>([
+    ['', '`` (string)'],
+    [{ id: 5 }, '`{"id":5}` (object)'],
+    [undefined, '`undefined`'],
+  ])('Q4: should show %j', (event, shown) => {
+    expect(route(event as string, settings()).rejection?.error).toEqual(new TypeError(`Expected an id to be a non-empty string, got ${shown}`));
+  });
+
+  it('A1: should carry the event it rejects', () => {
+    const trigger = { id: '', stream: 'files', message: 1 };
+    expect(route(trigger, settings()).rejection?.trigger).toBe(trigger);
+    expect(route(5 as unknown as string, settings()).rejection?.trigger).toEqual({ id: '' });
+  });
+
+  it.each([-1, -5, -1e9])('Q4: a lane of %d means `unrouted`, which is no error', (lane) => {
+    const { worker, rejection } = route('a', settings({ workerHasher: () => lane }));
+    expect(worker).toBe(-1);
+    expect(rejection).toStrictEqual({ kind: 'rejected', id: 'a', worker: -1, at: 5, reason: 'unrouted', trigger: { id: 'a' } });
+  });
+
+  it.each<[unknown, string]>([
+    [4, '`4` (number)'],
+    [Infinity, '`Infinity` (number)'],
+    [-Infinity, '`-Infinity` (number)'],
+    [NaN, '`NaN` (number)'],
+    [0.5, '`0.5` (number)'],
+    [-0.5, '`-0.5` (number)'],
+    ['1', '`1` (string)'],
+    ['-1', '`-1` (string)'],
+    [undefined, '`undefined`'],
+    [null, '`null`'],
+    [Symbol('x'), '`Symbol(x)` (symbol)'],
+  ])('Q4: a lane of %s is rejected: hasher_failed', (lane, shown) => {
+    const { worker, rejection } = route('a', settings({ workerHasher: () => lane as number }));
+    expect(worker).toBe(-1);
+    expect(rejection).toMatchObject({ kind: 'rejected', id: 'a', worker: -1, reason: 'hasher_failed', trigger: { id: 'a' } });
+    if (typeof lane !== 'symbol') {
+      expect(rejection?.error).toEqual(new TypeError(`Expected \`workerHasher\` to return an integer below 4, got ${shown}`));
+    }
+  });
+
+  it('Q4: a hasher that throws is rejected with its error', () => {
+    const error = new Error('no hash');
+    const workerHasher = (): number => {
+      throw error;
+    };
+    expect(route('a', settings({ workerHasher })).rejection).toMatchObject({ id: 'a', reason: 'hasher_failed', error });
+  });
+
+  it('Q4: -0 is lane 0', () => {
+    expect(Object.is(route('a', settings({ workerHasher: () => -0 })).worker, 0)).toBe(true);
+  });
+
+  it('should have a lane below `workerCount` for every id', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', minLength: 1 }), fc.integer({ min: 1, max: 100 }), (id, workerCount) => {
+        const { worker, rejection } = route(id, settings({ workerCount }));
+        expect(rejection).toBeUndefined();
+        expect(worker >= 0 && worker < workerCount).toBe(true);
+      }),
+    );
+  });
+
+  it('B1: nothing that comes can end the loop', () => {
+    const steps: Step[] = [];
+    const ran: string[] = [];
+    const events = [...Object.values(odd), 'a'] as string[];
+    of(...events).pipe(reconcile((id) => void ran.push(id))).subscribe((step) => steps.push(step));
+    expect(steps.filter(({ kind }) => kind === 'rejected')).toHaveLength(Object.keys(odd).length);
+    expect(ran).toEqual(['a']);
+  });
+});
