@@ -1,5 +1,5 @@
 import { inOrder, type Outlet, type Step } from 'kreconciler/operators';
-import { EMPTY, NEVER, Observable, of, Subject, throwError } from 'rxjs';
+import { EMPTY, NEVER, type Observable, of, Subject, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
 const step = (id: string): Step => ({ kind: 'merged', id, worker: 0, at: 0 });
@@ -110,7 +110,7 @@ describe('inOrder', () => {
   });
 
   it('should fail with the work', () => {
-    expect(observe(() => throwError(() => 'broken')).seen).toEqual(['error broken']);
+    expect(observe(() => throwError(() => new Error('broken'))).seen).toEqual(['error Error: broken']);
   });
 
   it('should fail if the work cannot even begin', () => {
@@ -130,7 +130,7 @@ describe('inOrder', () => {
 
   it.each([
     ['complete', (end: Subject<unknown>) => end.complete(), 'complete'],
-    ['fail', (end: Subject<unknown>) => end.error('broken'), 'error broken'],
+    ['fail', (end: Subject<unknown>) => end.error(new Error('broken')), 'error Error: broken'],
   ])('should %s only after the steps before it, though one of them ended the work', (_name, ends, last) => {
     const { outlet, end, seen } = opened((id) => {
       if (id === 'a') ends(end);

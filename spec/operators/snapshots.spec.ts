@@ -127,7 +127,7 @@ describe('snapshots', () => {
         const driven = queue();
         for (const command of commands) command(driven);
         for (const { workers, ...counts } of snapshotsOf(driven.steps.slice(missed))) {
-          for (const one of [counts, ...workers]) expect(Math.min(...Object.values(one))).toBeGreaterThanOrEqual(0);
+          for (const one of [counts, ...workers]) expect(Math.min(...Object.values<number>({ ...one }))).toBeGreaterThanOrEqual(0);
         }
       }),
       { numRuns: 300 },
