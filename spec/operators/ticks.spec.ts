@@ -35,7 +35,7 @@ describe('Ticks', () => {
 
   it('T1: should be never early, and at most one tick late', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 5000 }), fc.nat(2 ** 41), fc.double({ min: 0, max: 2 ** 40, noNaN: true }), (resolution, now, delay) => {
+      fc.property(fc.integer({ min: 1, max: 5000 }), fc.nat(2 ** 31), fc.nat(2 ** 31).map((quarters) => quarters / 4), (resolution, now, delay) => {
         const { due } = grid(resolution).ticks.after(delay, now);
         expect(due).toBeGreaterThanOrEqual(now + delay);
         expect(due).toBeLessThan(now + delay + resolution);
