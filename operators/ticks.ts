@@ -56,6 +56,8 @@ export class Tick<T extends ListNode<T>> {
  */
 export class Ticks<T extends ListNode<T>> {
   readonly #armed = new Map<number, Tick<T>>();
+  /** The last moment that was told. */
+  #now = -Infinity;
 
   /** @param arm - called for each tick that is made; must see to it that it is fired after `tick.due - tick.armedAt` ms */
   constructor(
@@ -65,10 +67,12 @@ export class Ticks<T extends ListNode<T>> {
 
   /** The first tick that is no sooner than `delay` ms after `now`. */
   after(delay: number, now: number): Tick<T> {
+    // The clock has been set back. What was armed before will fire, but too early for those who come from now on (T4).
+    if (now < this.#now) this.#armed.clear();
+    this.#now = now;
     const due = Math.ceil((now + delay) / this.resolution) * this.resolution;
     const armed = this.#armed.get(due);
-    // One that was armed later than now is of a clock that has been set back since: it fires too early for us (T4).
-    if (armed !== undefined && armed.armedAt <= now) return armed;
+    if (armed !== undefined) return armed;
     const tick = new Tick(this, due, now);
     this.#armed.set(due, tick);
     this.arm(tick);

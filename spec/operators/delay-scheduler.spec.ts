@@ -159,6 +159,19 @@ describe('T4: a step of the wall clock', () => {
     expect(after.ran).toEqual([350]);
   });
 
+  it('back by less than a tick has been armed should not let it serve those who come now either', () => {
+    const scheduler = new DelayScheduler(250);
+    timed(scheduler, 1000);
+    vi.advanceTimersByTime(800);
+    timed(scheduler, 1);
+    vi.setSystemTime(100);
+    const { ran } = timed(scheduler, 900);
+    vi.advanceTimersByTime(899);
+    expect(ran).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(ran).toEqual([900]);
+  });
+
   it('back should keep an interval going', () => {
     const ticks = vi.fn();
     const subscription = interval(250, new DelayScheduler(250)).subscribe(ticks);

@@ -72,6 +72,20 @@ describe('Ticks', () => {
     expect(armed.map(({ due, armedAt }) => due - armedAt)).toEqual([100, 150]);
   });
 
+  it('T4: should not join one if the clock has been set back at all, though not to before it was armed', () => {
+    const { ticks } = grid();
+    const before = ticks.after(1000, 0);
+    ticks.after(1, 800);
+    expect(ticks.after(900, 100)).not.toBe(before);
+  });
+
+  it('T4: should join one that was armed since the clock was set back', () => {
+    const { ticks } = grid();
+    ticks.after(100, 1000);
+    const since = ticks.after(500, 600);
+    expect(ticks.after(400, 700)).toBe(since);
+  });
+
   it('T4: should leave the younger of two ticks with one name on the grid when the older fires', () => {
     const { ticks } = grid();
     const before = ticks.after(100, 1000);
