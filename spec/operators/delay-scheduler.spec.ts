@@ -1,4 +1,4 @@
-import { DelayScheduler } from 'kreconciler/operators';
+import { DelayScheduler, reconcile } from 'kreconciler/operators';
 import { asyncScheduler, config, debounceTime, delay, delayWhen, interval, map, of, type SchedulerAction, type SchedulerLike, take, timer } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { marbles } from '../support/marbles.js';
@@ -66,6 +66,25 @@ describe('T1: a delay', () => {
     // Date.now counts whole ms, and so may a native timer.
     expect(short).toBeGreaterThanOrEqual(13);
     expect(long).toBeGreaterThanOrEqual(88);
+  });
+});
+
+describe('T1: a retry', () => {
+  it('should be at most one tick late, though the clock goes on between the failure and its arming', () => {
+    vi.setSystemTime(249);
+    const ran: number[] = [];
+    const fails = (): never => {
+      ran.push(Date.now());
+      throw new Error('broken');
+    };
+    const backoff = (): number => {
+      vi.advanceTimersByTime(1);
+      return 251;
+    };
+    const loop = of('a').pipe(reconcile(fails, { delayResolution: 250, maxItemRetries: 1, backoff })).subscribe();
+    vi.advanceTimersByTime(10_000);
+    expect(ran).toEqual([249, 500]);
+    loop.unsubscribe();
   });
 });
 
