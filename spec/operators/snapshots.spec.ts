@@ -34,28 +34,29 @@ const queue = () => new DrivenWorkqueue({ maxItemRetries: 1 });
 const terminal = new TerminalError('no');
 
 describe('snapshots', () => {
-  it.each<[string, DrivenWorkqueue, string]>([
-    ['an event', queue().offer('a'), 'ready 1, running 0, waiting 0, abandoned 0'],
-    ['another event', queue().offer('a').offer('a'), 'ready 1, running 0, waiting 0, abandoned 0'],
-    ['another id', queue().offer('a').offer('b'), 'ready 2, running 0, waiting 0, abandoned 0'],
-    ['a start', queue().offer('a').offer('b').start(), 'ready 1, running 1, waiting 0, abandoned 0'],
-    ['a success', queue().offer('a').start().succeed(), 'ready 0, running 0, waiting 0, abandoned 0'],
-    ['a success while dirty', queue().offer('a').start().offer('a').succeed(), 'ready 1, running 0, waiting 0, abandoned 0'],
-    ['a requeue', queue().offer('a').start().succeed(100), 'ready 0, running 0, waiting 1, abandoned 0'],
-    ['a failure', queue().offer('a').start().fail(), 'ready 0, running 0, waiting 1, abandoned 0'],
-    ['an event for an id that waits', queue().offer('a').start().fail().offer('a'), 'ready 0, running 0, waiting 1, abandoned 0'],
-    ['a drop', queue().offer('a').start().fail(terminal), 'ready 0, running 0, waiting 0, abandoned 0'],
-    ['a drop while dirty', queue().offer('a').start().offer('a').fail(terminal), 'ready 0, running 0, waiting 1, abandoned 0'],
-    ['an id that starts afresh', queue().offer('a').start().offer('a').fail(terminal).advance(100), 'ready 1, running 0, waiting 0, abandoned 0'],
-    ['a run over time', queue().offer('a').start().abandon(), 'ready 0, running 0, waiting 0, abandoned 1'],
-    ['one over time that is dropped', queue().offer('a').start().abandon(terminal), 'ready 0, running 0, waiting 0, abandoned 1'],
-    ['an event for it', queue().offer('a').start().abandon(terminal).offer('a'), 'ready 0, running 0, waiting 0, abandoned 1'],
-    ['its release', queue().offer('a').start().abandon().release('a'), 'ready 0, running 0, waiting 1, abandoned 0'],
-    ['the release of one dropped', queue().offer('a').start().abandon(terminal).release('a'), 'ready 0, running 0, waiting 0, abandoned 0'],
-    ['the release of one due', queue().offer('a').start().abandon().advance(300).release('a'), 'ready 1, running 0, waiting 0, abandoned 0'],
-    ['a stop', queue().offer('a').offer('b').start().offer('a').fail().stop(), 'ready 0, running 0, waiting 0, abandoned 0'],
-    ['a reset', queue().offer('a').start().offer('a').reset(true), 'ready 0, running 0, waiting 0, abandoned 1'],
-  ])('after %s', (_name, driven, counts) => {
+  it.each<[string, () => DrivenWorkqueue, string]>([
+    ['an event', () => queue().offer('a'), 'ready 1, running 0, waiting 0, abandoned 0'],
+    ['another event', () => queue().offer('a').offer('a'), 'ready 1, running 0, waiting 0, abandoned 0'],
+    ['another id', () => queue().offer('a').offer('b'), 'ready 2, running 0, waiting 0, abandoned 0'],
+    ['a start', () => queue().offer('a').offer('b').start(), 'ready 1, running 1, waiting 0, abandoned 0'],
+    ['a success', () => queue().offer('a').start().succeed(), 'ready 0, running 0, waiting 0, abandoned 0'],
+    ['a success while dirty', () => queue().offer('a').start().offer('a').succeed(), 'ready 1, running 0, waiting 0, abandoned 0'],
+    ['a requeue', () => queue().offer('a').start().succeed(100), 'ready 0, running 0, waiting 1, abandoned 0'],
+    ['a failure', () => queue().offer('a').start().fail(), 'ready 0, running 0, waiting 1, abandoned 0'],
+    ['an event for an id that waits', () => queue().offer('a').start().fail().offer('a'), 'ready 0, running 0, waiting 1, abandoned 0'],
+    ['a drop', () => queue().offer('a').start().fail(terminal), 'ready 0, running 0, waiting 0, abandoned 0'],
+    ['a drop while dirty', () => queue().offer('a').start().offer('a').fail(terminal), 'ready 0, running 0, waiting 1, abandoned 0'],
+    ['an id that starts afresh', () => queue().offer('a').start().offer('a').fail(terminal).advance(100), 'ready 1, running 0, waiting 0, abandoned 0'],
+    ['a run over time', () => queue().offer('a').start().abandon(), 'ready 0, running 0, waiting 0, abandoned 1'],
+    ['one over time that is dropped', () => queue().offer('a').start().abandon(terminal), 'ready 0, running 0, waiting 0, abandoned 1'],
+    ['an event for it', () => queue().offer('a').start().abandon(terminal).offer('a'), 'ready 0, running 0, waiting 0, abandoned 1'],
+    ['its release', () => queue().offer('a').start().abandon().release('a'), 'ready 0, running 0, waiting 1, abandoned 0'],
+    ['the release of one dropped', () => queue().offer('a').start().abandon(terminal).release('a'), 'ready 0, running 0, waiting 0, abandoned 0'],
+    ['the release of one due', () => queue().offer('a').start().abandon().advance(300).release('a'), 'ready 1, running 0, waiting 0, abandoned 0'],
+    ['a stop', () => queue().offer('a').offer('b').start().offer('a').fail().stop(), 'ready 0, running 0, waiting 0, abandoned 0'],
+    ['a reset', () => queue().offer('a').start().offer('a').reset(true), 'ready 0, running 0, waiting 0, abandoned 1'],
+  ])('after %s', (_name, driving, counts) => {
+    const driven = driving();
     expect(after(driven)).toBe(counts);
     expect(actually(driven)).toBe(counts);
   });

@@ -196,10 +196,11 @@ describe('S3, S4: the queue', () => {
 
 describe('A1: an event', () => {
   it.each([
-    ['enqueued', queue()],
-    ['merged', queue().offer('a')],
-    ['rejected', queue({ workerQueueSize: 1 }).offer('x')],
-  ])('that is %s is carried by that step, and by no other', (kind, driven) => {
+    ['enqueued', () => queue()],
+    ['merged', () => queue().offer('a')],
+    ['rejected', () => queue({ workerQueueSize: 1 }).offer('x')],
+  ])('that is %s is carried by that step, and by no other', (kind, driving) => {
+    const driven = driving();
     const trigger = { id: 'a', stream: 'files', message: { ack: 1 } };
     driven.take();
     driven.queue.offer(trigger, 0);
