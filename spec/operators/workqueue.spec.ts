@@ -406,6 +406,17 @@ describe('E1: after a failure', () => {
     expect(a.told()).toEqual(['enqueued a, event']);
   });
 
+  it('T4: the embargo holds though the clock is set back and the deadline of before comes first', () => {
+    const a = queue({ backoff: constant(1000) }).offer('a').start().fail().advance(950).offer('a').start();
+    a.now = 500;
+    a.fail().take();
+    const [deadline, embargo] = [...a.armed];
+    a.queue.wake(deadline!, 550);
+    expect(a.told()).toEqual([]);
+    a.queue.wake(embargo!, 600);
+    expect(a.told()).toEqual(['enqueued a, retry']);
+  });
+
   it('T4: the embargo holds though the clock is set back and a tick of before is due', () => {
     const a = queue().advance(1000).offer('x').start().succeed(100).offer('a').start();
     a.now = 950;
