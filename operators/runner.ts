@@ -54,7 +54,7 @@ export class Runner {
     const { outcome } = slot;
     slot.outcome = undefined;
     if (slot.isCut) {
-      slot.subscription?.unsubscribe();
+      unsubscribed(slot.subscription);
       if (outcome !== undefined || slot.subscription !== undefined) this.observer.released(entry);
       return undefined;
     }
@@ -75,11 +75,7 @@ export class Runner {
     this.#slot.isCut = true;
     this.#slot = new Slot(this.observer);
     record(subscription === undefined || calling);
-    try {
-      subscription?.unsubscribe();
-    } catch (error) {
-      report(error);
-    }
+    unsubscribed(subscription);
     attempt?.abort(reason);
   }
 
@@ -92,19 +88,22 @@ export class Runner {
   /** One timer watches all runs of a busy period; a timer a run would cost more than the run. */
   #watch(slot: Slot, left: number): void {
     if (this.#watchdog !== undefined || this.#limit === Infinity) return;
+    const { scheduler } = this.settings;
+    const due = scheduler.now() + left;
     this.#watched = slot.attempt;
     // eslint-disable-next-line rxjs-x/no-ignored-error -- it cannot fail
-    this.#watchdog = after(left, this.settings.scheduler).subscribe(() => {
+    this.#watchdog = after(left, scheduler).subscribe(() => {
       this.#watchdog = undefined;
-      this.#alarm();
+      this.#alarm(due);
     });
   }
 
-  #alarm(): void {
+  #alarm(due: number): void {
     const { entry, attempt } = this.#slot;
     if (entry === undefined) return;
     if (attempt !== this.#watched) {
-      const left = entry.since + this.#limit - this.settings.scheduler.now();
+      // A clock that was set forward meanwhile must not cut a run off early (T4).
+      const left = entry.since + this.#limit - Math.min(this.settings.scheduler.now(), due);
       this.#watch(this.#slot, Math.min(Math.max(left, 0), this.#limit));
       return;
     }
@@ -131,10 +130,15 @@ class Slot implements Observer<unknown> {
 
   take(answer: unknown): void {
     if (answer === undefined || answer === null) this.fulfilled(undefined);
-    else if (isPromiseLike(answer)) void Promise.resolve(answer).then(this.fulfilled, this.error);
+    // As `await` does it: a promise's own `then` may call back twice.
+    else if (isPromiseLike(answer)) void Promise.prototype.then.call(Promise.resolve(answer), this.fulfilled, this.error);
     else if (isAsyncIterable(answer)) void lastOf(answer, this).then(this.fulfilled, this.error);
-    else if (!isObservableInput(answer)) this.fulfilled(answer);
-    else if (!this.isCut) this.subscription = from(answer).subscribe(this);
+    else if (this.isCut || !isObservableInput(answer)) this.fulfilled(answer);
+    else {
+      const subscription = from(answer).subscribe(this);
+      // One that has ended already must not be taken for that of the next run.
+      if (this.outcome === undefined) this.subscription = subscription;
+    }
   }
 
   readonly fulfilled = (value: unknown): void => {
@@ -162,6 +166,15 @@ class Slot implements Observer<unknown> {
     } else if (!this.calling && entry !== undefined) {
       this.observer.released(entry);
     }
+  }
+}
+
+/** A teardown is user code; the loop goes on, whatever it throws (B1). */
+function unsubscribed(subscription: Subscription | undefined): void {
+  try {
+    subscription?.unsubscribe();
+  } catch (error) {
+    report(error);
   }
 }
 
