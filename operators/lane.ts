@@ -94,6 +94,7 @@ class Lane implements RunObserver {
   #closed = false;
   /** A turn is asked for or going on: there is one at a time, so the turnstile never has to queue. */
   #busy = false;
+  /** The one that is going on. */
   #turn: Subscriber<never> | undefined;
 
   constructor(reconciler: Reconciler, worker: number, { settings, outlet, Context }: LaneConfig) {
@@ -201,7 +202,7 @@ class Lane implements RunObserver {
   };
 
   readonly #advance = (): void => {
-    while (this.#busy && this.queue.running === undefined && !this.#closed) {
+    while (this.#turn !== undefined && this.queue.running === undefined && !this.#closed) {
       const entry = this.queue.start(this.#now());
       if (entry === undefined) {
         this.#endTurn();
@@ -211,14 +212,19 @@ class Lane implements RunObserver {
       // Whoever saw it start may have cut it off.
       if (!this.#isRunning(entry)) continue;
       const outcome = this.#runner.run(entry);
-      if (outcome !== undefined) this.#settle(outcome);
+      if (outcome === undefined) continue;
+      this.#settle(outcome);
+      // Whoever sees it end may stop the loop, or ask for the next id, which has not started yet.
+      this.#outlet.deliver();
     }
   };
 
   #endTurn(): void {
+    const turn = this.#turn;
     this.#runner.rest();
     this.#busy = false;
-    this.#turn?.complete();
+    this.#turn = undefined;
+    turn?.complete();
     this.#rest();
   }
 
@@ -227,17 +233,18 @@ class Lane implements RunObserver {
     else this.queue.fail(outcome, this.#now());
   }
 
-  /** Nothing is left to do but to wait, if that. */
+  /** What has happened may have been the end; or only abandoned ids are left, and these are not waited for without end. */
   #rest(): void {
-    if (this.#ending === undefined || this.#busy || this.#closed) return;
+    if (this.#ending === undefined || this.#closed) return;
     const { size, abandoned } = this.queue;
-    if (size === 0) {
-      this.#done.next();
-    } else if (size === abandoned) {
-      this.#awaitGrace();
-    } else if (this.#ending === 'draining') {
+    if (this.#busy || size > abandoned) {
+      if (this.#ending === 'stopping') return;
       this.#grace?.unsubscribe();
       this.#grace = undefined;
+    } else if (size > 0) {
+      this.#awaitGrace();
+    } else {
+      this.#done.next();
     }
   }
 

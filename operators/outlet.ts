@@ -1,4 +1,4 @@
-import { Observable, type Subscriber } from 'rxjs';
+import { Observable, type Subscriber, takeUntil } from 'rxjs';
 import type { Step } from './types.js';
 
 /**
@@ -90,17 +90,25 @@ export function inOrder(work: (outlet: Outlet) => Observable<unknown>): Observab
   // Made by hand: the end must wait in the same line as the steps.
   return new Observable((subscriber) => {
     const outlet = new Outlet(subscriber);
-    return work(outlet).subscribe({
-      error: (error: unknown) => {
-        outlet.end(() => {
-          subscriber.error(error);
-        });
-      },
-      complete: () => {
-        outlet.end(() => {
-          subscriber.complete();
-        });
-      },
+    // Whoever unsubscribes on seeing a step may do so before `subscribe` has returned; the work ends there and then (P3).
+    const unsubscribed = new Observable<void>((notifier) => {
+      subscriber.add(() => {
+        notifier.next();
+      });
     });
+    return work(outlet)
+      .pipe(takeUntil(unsubscribed))
+      .subscribe({
+        error: (error: unknown) => {
+          outlet.end(() => {
+            subscriber.error(error);
+          });
+        },
+        complete: () => {
+          outlet.end(() => {
+            subscriber.complete();
+          });
+        },
+      });
   });
 }
