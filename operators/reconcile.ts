@@ -47,7 +47,8 @@ export function loop(
             return EMPTY;
           }),
         );
-      const reset = outlet.heardByAll(from(settings.reset).pipe(stopOnError)).pipe(share());
+      // Not subscribed anew by a lane that is born after it has completed: that term has ended already.
+      const reset = outlet.heardByAll(from(settings.reset).pipe(stopOnError)).pipe(share({ resetOnComplete: false }));
       const stop = outlet.heardByAll(merge(failed, from(settings.stop).pipe(stopOnError)).pipe(take(1))).pipe(share());
       const delays = new DelayScheduler(settings.delayResolution, settings.scheduler);
       const lanes: LaneConfig = { settings: { ...settings, stop, reset }, outlet, delays, ...extras };
