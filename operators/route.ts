@@ -41,6 +41,8 @@ export function route(event: string | Trigger, { workerHasher, workerCount, sche
 function idOf(trigger: Trigger): string {
   try {
     const id: unknown = trigger.id;
+    // Its lane reads it too, and could not say no.
+    Reflect.get(trigger, 'stream');
     return typeof id === 'string' ? id : '';
   } catch {
     return '';
