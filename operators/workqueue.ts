@@ -220,7 +220,7 @@ export class Workqueue {
     for (let entry = this.#ready.shift(); entry !== undefined; entry = this.#ready.shift()) {
       this.#uncount(entry);
       this.#pushStopped(entry, at);
-      this.#forgetRetry(entry);
+      this.#forget(entry);
       this.#entries.delete(entry.id);
     }
     for (const entry of this.#entries.values()) {
