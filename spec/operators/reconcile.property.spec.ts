@@ -106,7 +106,7 @@ class World {
         try {
           resolve(outcome());
         } catch (error) {
-          reject(error as Error);
+          reject(error);
         }
       }, takes * 2);
     });

@@ -24,7 +24,7 @@ export class Rig {
     Rig.current = this;
     const { clock: scheduler, stop, reset } = this;
     this.settings = reconcileSettings({ scheduler, stop, reset, delayResolution: 10, backoff: () => 10, ...config });
-    this.subscription = (source ?? this.events).pipe(loop(reconciler, this.settings, (queue) => this.queues.push(queue))).subscribe({
+    this.subscription = (source ?? this.events).pipe(loop(reconciler, this.settings, { inspector: (queue) => this.queues.push(queue) })).subscribe({
       next: (step) => {
         this.steps.push(step);
         onStep(step, this);
