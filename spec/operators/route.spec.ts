@@ -66,7 +66,7 @@ describe('route', () => {
     expect(rejection).toMatchObject({ kind: 'rejected', id: '', worker: -1, at: 5, reason: 'invalid_id' });
     expect(rejection?.error).toBeInstanceOf(TypeError);
     expect((rejection?.error as TypeError).message).toMatch(/^Expected an id to be a non-empty string, got `/);
-    expect(rejection?.trigger).toBeTypeOf('object');
+    expect(Object(rejection?.trigger)).toBe(rejection?.trigger);
   });
 
   it.each<[unknown, string]>([

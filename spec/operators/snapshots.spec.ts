@@ -61,6 +61,11 @@ describe('snapshots', () => {
     expect(actually(driven)).toBe(counts);
   });
 
+  it('should never see an id wait that is dropped by a stop, though it was dirty', () => {
+    const all = snapshotsOf(queue().offer('a').start().offer('a').reset().steps);
+    expect(all.map(({ ready, running, waiting }) => [ready, running, waiting])).toEqual([[1, 0, 0], [0, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 0], [0, 0, 0]]);
+  });
+
   it('should count ids by worker, in the order of their numbers', () => {
     const enqueued = (id: string, worker: number): Step => ({ kind: 'enqueued', id, worker, at: 0, reason: 'event' });
     const [, , last] = snapshotsOf([enqueued('a', 2), enqueued('b', 0), enqueued('c', 2)]);
