@@ -17,7 +17,7 @@ import {
   take,
   tap,
 } from 'rxjs';
-import { loop } from '../operators/reconcile.js';
+import { reconcileWith } from '../operators/reconcile.js';
 import { callable } from '../operators/config.js';
 import type { Reconciler, Step } from '../operators/types.js';
 import { whileLeading } from '../operators/while-leading.js';
@@ -132,7 +132,7 @@ export class Controller {
     const streams = merge(...Object.entries(this.#streams).map(([name, stream]) => eventStream(name, stream)));
     return concat(streams, this.#settled()).pipe(
       whileLeading(leads.pipe(map((now) => now !== false))),
-      loop(this.#reconciler as Reconciler, { ...this.#settings, reset: merge(reset, this.#settings.reset), stop: merge(stop, this.#settings.stop) }, {
+      reconcileWith(this.#reconciler as Reconciler, { ...this.#settings, reset: merge(reset, this.#settings.reset), stop: merge(stop, this.#settings.stop) }, {
         Context: controllerContext(logger, () => (this.#leading === false ? undefined : this.#leading.term)),
         inspector: (queue) => this.#queues.push(queue),
       }),

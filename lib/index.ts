@@ -4,9 +4,9 @@ export { type ReconcileConfig, type ReconcileSettings, reconcileSettings } from 
 export { defaultHasher } from '../operators/default-hasher.js';
 export { DelayScheduler } from '../operators/delay-scheduler.js';
 export { RetryError, TerminalError } from '../operators/errors.js';
-export { lane, type LaneConfig } from '../operators/lane.js';
+export { loop, type LoopParts } from '../operators/loop.js';
 export { ofKind } from '../operators/of-kind.js';
-export { inOrder, type Outlet } from '../operators/outlet.js';
+export type { Outlet } from '../operators/outlet.js';
 export { reconcile } from '../operators/reconcile.js';
 export { route, type Routed } from '../operators/route.js';
 export { type Counts, type Snapshot, snapshots, type WorkerCounts } from '../operators/snapshots.js';

@@ -4,9 +4,9 @@ export { type ReconcileConfig, type ReconcileSettings, reconcileSettings } from 
 export { defaultHasher } from './default-hasher.js';
 export { DelayScheduler } from './delay-scheduler.js';
 export { RetryError, TerminalError } from './errors.js';
-export { lane, type LaneConfig } from './lane.js';
+export { loop, type LoopParts } from './loop.js';
 export { ofKind } from './of-kind.js';
-export { inOrder, type Outlet } from './outlet.js';
+export type { Outlet } from './outlet.js';
 export { reconcile } from './reconcile.js';
 export { route, type Routed } from './route.js';
 export { type Counts, type Snapshot, snapshots, type WorkerCounts } from './snapshots.js';

@@ -82,9 +82,6 @@ export class Outlet {
 
 /**
  * Runs `work` with an outlet of its own and emits the steps that leave by it; completes or fails with `work`.
- *
- * @example
- * inOrder((outlet) => triggers$.pipe(lane(reconciler, settings, outlet)));
  */
 export function inOrder(work: (outlet: Outlet) => Observable<unknown>): Observable<Step> {
   // Made by hand: the end must wait in the same line as the steps.

@@ -1,8 +1,7 @@
-import { catchError, concat, defer, EMPTY, from, groupBy, ignoreElements, map, merge, mergeMap, type Observable, type OperatorFunction, share, Subject, take, takeUntil, tap, throwError } from 'rxjs';
+import { groupBy, map, mergeMap, type OperatorFunction, tap } from 'rxjs';
 import { callable, type ReconcileConfig, type ReconcileSettings, reconcileSettings } from './config.js';
-import { DelayScheduler } from './delay-scheduler.js';
-import { lane, type LaneConfig } from './lane.js';
-import { inOrder } from './outlet.js';
+import type { LaneConfig } from './lane.js';
+import { loop } from './loop.js';
 import { route } from './route.js';
 import type { Reconciler, Step, Trigger } from './types.js';
 
@@ -25,39 +24,21 @@ import type { Reconciler, Step, Trigger } from './types.js';
  */
 export function reconcile(reconciler: Reconciler, config?: ReconcileConfig): OperatorFunction<string | Trigger, Step> {
   callable('reconciler', reconciler);
-  return loop(reconciler, reconcileSettings(config));
+  return reconcileWith(reconciler, reconcileSettings(config));
 }
 
 /** {@link reconcile} for settings that are checked already, whose contexts can be extended and workqueues looked at. */
-export function loop(
+export function reconcileWith(
   reconciler: Reconciler,
   settings: ReconcileSettings,
   extras?: Pick<LaneConfig, 'Context' | 'inspector'>,
 ): OperatorFunction<string | Trigger, Step> {
-  return (source) =>
-    inOrder((outlet) => {
-      const failures: unknown[] = [];
-      const failed = new Subject<void>();
-      /** Whatever fails outside the lanes stops the loop in good order, and is told at its end (P4). */
-      const stopOnError = <T>(source: Observable<T>): Observable<T> =>
-        source.pipe(
-          catchError((error: unknown) => {
-            failures.push(error);
-            failed.next();
-            return EMPTY;
-          }),
-        );
-      // Not subscribed anew by a lane that is born after it has completed: that term has ended already.
-      const reset = outlet.heardByAll(from(settings.reset).pipe(stopOnError)).pipe(share({ resetOnComplete: false }));
-      const stop = outlet.heardByAll(merge(failed, from(settings.stop).pipe(stopOnError)).pipe(take(1))).pipe(share());
-      const delays = new DelayScheduler(settings.delayResolution, settings.scheduler);
-      const lanes: LaneConfig = { settings: { ...settings, stop, reset }, outlet, delays, ...extras };
-      const work = source.pipe(
-        stopOnError,
-        // Before the lanes: the source is let go first (P2). `reset` is here only to be listened to from the start.
-        // eslint-disable-next-line rxjs-x/no-unsafe-takeuntil -- the lanes hear of the stop by themselves, and finish
-        takeUntil(merge(stop, reset.pipe(ignoreElements()))),
+  return loop<string | Trigger>(
+    settings,
+    (events, { lane, outlet }) =>
+      events.pipe(
         map((event) => route(event, settings)),
+        // By the bounded lane number, never by id: a group is kept for ever.
         groupBy(({ worker }) => worker),
         mergeMap((routed) =>
           routed.key < 0
@@ -68,10 +49,10 @@ export function loop(
               )
             : routed.pipe(
                 map(({ trigger }) => trigger),
-                lane(reconciler, routed.key, lanes),
+                lane(reconciler, routed.key),
               ),
         ),
-      );
-      return concat(work, defer(() => (failures.length > 0 ? throwError(() => failures[0]) : EMPTY)));
-    });
+      ),
+    extras,
+  );
 }

@@ -1,4 +1,5 @@
-import { inOrder, type Outlet, type Step } from 'kreconciler/operators';
+import type { Step } from 'kreconciler/operators';
+import { inOrder, type Outlet } from '../../operators/outlet.js';
 import { EMPTY, NEVER, type Observable, of, Subject, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 

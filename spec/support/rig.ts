@@ -1,7 +1,7 @@
 /* eslint-disable rxjs-x/no-exposed-subjects -- they are there for tests to turn */
 import { type ReconcileConfig, type Reconciler, type ReconcileSettings, reconcileSettings, type Step, type Trigger, type Workqueue } from 'kreconciler/operators';
 import { type Observable, Subject, type Subscription } from 'rxjs';
-import { loop } from '../../operators/reconcile.js';
+import { reconcileWith } from '../../operators/reconcile.js';
 import { Clock } from './clock.js';
 
 /** A loop on a test bench: subscribed, in virtual time, with a tap for all that goes in and a gauge for all that comes out. */
@@ -24,7 +24,7 @@ export class Rig {
     Rig.current = this;
     const { clock: scheduler, stop, reset } = this;
     this.settings = reconcileSettings({ scheduler, stop, reset, delayResolution: 10, backoff: () => 10, ...config });
-    this.subscription = (source ?? this.events).pipe(loop(reconciler, this.settings, { inspector: (queue) => this.queues.push(queue) })).subscribe({
+    this.subscription = (source ?? this.events).pipe(reconcileWith(reconciler, this.settings, { inspector: (queue) => this.queues.push(queue) })).subscribe({
       next: (step) => {
         this.steps.push(step);
         onStep(step, this);

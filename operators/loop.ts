@@ -1,0 +1,83 @@
+import {
+  catchError,
+  concat,
+  defer,
+  EMPTY,
+  from,
+  ignoreElements,
+  merge,
+  type Observable,
+  type OperatorFunction,
+  share,
+  Subject,
+  take,
+  takeUntil,
+  throwError,
+} from 'rxjs';
+import type { ReconcileSettings } from './config.js';
+import { DelayScheduler } from './delay-scheduler.js';
+import { lane, type LaneConfig } from './lane.js';
+import { inOrder, type Outlet } from './outlet.js';
+import type { Reconciler, Step, Trigger } from './types.js';
+
+/** What a loop is composed of. */
+export interface LoopParts {
+  /** One serial lane; its steps carry `worker`, which no other lane of the loop may have. */
+  readonly lane: (reconciler: Reconciler, worker: number) => OperatorFunction<Trigger, never>;
+  /** Where steps leave that are not a lane's, rejections for instance. */
+  readonly outlet: Outlet;
+}
+
+/**
+ * The life of a loop, around lanes that `compose` lays out as it likes: steps leave in order, `settings.stop` and
+ * `settings.reset` are heard by all lanes at once, and what fails outside of them stops the loop in good order. It is what
+ * `reconcile` stands on, for loops of your own.
+ *
+ * Completes and errors as `reconcile` does. `compose` is called once per subscription; the Observable it returns must last
+ * as long as its lanes do, and complete after its input has and they have.
+ *
+ * @example
+ * changes$.pipe(
+ *   loop(reconcileSettings(), (events$, { lane }) =>
+ *     events$.pipe(
+ *       groupBy(tenantOf),
+ *       mergeMap((tenant$, i) => tenant$.pipe(lane(reconciler, i))),
+ *     ),
+ *   ),
+ * );
+ */
+export function loop<T>(
+  settings: ReconcileSettings,
+  compose: (events: Observable<T>, parts: LoopParts) => Observable<unknown>,
+  extras?: Pick<LaneConfig, 'Context' | 'inspector'>,
+): OperatorFunction<T, Step> {
+  return (source) =>
+    inOrder((outlet) => {
+      const failures: unknown[] = [];
+      const failed = new Subject<void>();
+      /** Whatever fails outside the lanes stops the loop in good order, and is told at its end (P4). */
+      const stopOnError = <V>(input: Observable<V>): Observable<V> =>
+        input.pipe(
+          catchError((error: unknown) => {
+            failures.push(error);
+            failed.next();
+            return EMPTY;
+          }),
+        );
+      // Not subscribed anew by a lane that is born after it has completed: that term has ended already.
+      const reset = outlet.heardByAll(from(settings.reset).pipe(stopOnError)).pipe(share({ resetOnComplete: false }));
+      const stop = outlet.heardByAll(merge(failed, from(settings.stop).pipe(stopOnError)).pipe(take(1))).pipe(share());
+      const delays = new DelayScheduler(settings.delayResolution, settings.scheduler);
+      const config: LaneConfig = { settings: { ...settings, stop, reset }, outlet, delays, ...extras };
+      const events = source.pipe(
+        stopOnError,
+        // Before the lanes: the source is let go first (P2). `reset` is here only to be listened to from the start.
+        takeUntil(merge(stop, reset.pipe(ignoreElements()))),
+      );
+      const lanes = compose(events, { outlet, lane: (reconciler, worker) => lane(reconciler, worker, config) });
+      return concat(
+        lanes.pipe(stopOnError),
+        defer(() => (failures.length > 0 ? throwError(() => failures[0]) : EMPTY)),
+      );
+    });
+}
