@@ -52,8 +52,8 @@ export function lane(reconciler: Reconciler, worker: number, config: LaneConfig)
       return merge(
         lane.turns.pipe(concatMap(() => lane.busyPeriod)),
         lane.ticks.pipe(
-          // Until it is due by the clock of now: a ms later than `armedAt`, the same delay would be rounded up to the next tick (T1).
-          delayWhen((tick) => timer(tick.due - delays.now(), delays).pipe(takeUntil(disarmed(tick)))),
+          // Half a tick early, for it is rounded up: a ms that passes until then must not make it the next tick (T1).
+          delayWhen((tick) => timer(tick.due - delays.now() - settings.delayResolution / 2, delays).pipe(takeUntil(disarmed(tick)))),
           tap((tick) => {
             lane.wake(tick);
           }),
