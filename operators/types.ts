@@ -11,6 +11,11 @@ export interface Trigger {
   readonly id: string;
   /** The event stream it came from. The Controller fills it with the stream's key. */
   readonly stream?: string;
+  /**
+   * The trace it belongs to, for telemetry: an OpenTelemetry `Context`, or a carrier such as `{ traceparent }`. The trace of
+   * the run links to it; the engine only carries it.
+   */
+  readonly context?: unknown;
   /** What the source needs back later, for instance the broker message to acknowledge. The engine only carries it. */
   readonly message?: unknown;
 }
