@@ -1,6 +1,6 @@
-import type { LogFields, Logger } from './logger.js';
+import type { LogFields, Logger, LogLevel } from './logger.js';
 
-const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 
 /**
  * Logs to the console, from `level` on (default `info`): the message, and the fields as one object behind it.
@@ -8,15 +8,16 @@ const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
  * @example
  * new Controller({ observability: observability({ logger: consoleLogger('debug') }) }, reconciler, streams);
  */
-export function consoleLogger(level: (typeof LEVELS)[number] = 'info', bound: LogFields = {}): Logger {
-  const log = (at: (typeof LEVELS)[number]) => {
-    const silent = LEVELS.indexOf(at) < LEVELS.indexOf(level);
-    return (message: string, fields: LogFields = {}): void => {
-      if (!silent) console[at](message, { ...bound, ...fields });
+export function consoleLogger(level: LogLevel = 'info', bound: LogFields = {}): Logger {
+  const isEnabled = (at: LogLevel): boolean => LEVELS.indexOf(at) >= LEVELS.indexOf(level);
+  const log =
+    (at: LogLevel) =>
+    (message: string, fields: LogFields = {}): void => {
+      if (isEnabled(at)) console[at](message, { ...bound, ...fields });
     };
-  };
   return {
     with: (fields) => consoleLogger(level, { ...bound, ...fields }),
+    isEnabled,
     debug: log('debug'),
     info: log('info'),
     warn: log('warn'),

@@ -1,6 +1,8 @@
 /** What goes beside a message, as `name: value`. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
 /**
  * Where the library logs. pino and winston fit with a line of glue each, see the README.
  *
@@ -11,6 +13,8 @@ export type LogFields = Readonly<Record<string, unknown>>;
 export interface Logger {
   /** A logger that puts `fields` beside each message, besides those it has already. */
   with(fields: LogFields): Logger;
+  /** Whether messages of `level` go anywhere, so that those that do not need not be made. Default: they do. */
+  isEnabled?(level: LogLevel): boolean;
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
@@ -20,6 +24,7 @@ export interface Logger {
 /** Logs nothing. */
 export const noopLogger: Logger = {
   with: () => noopLogger,
+  isEnabled: () => false,
   debug: () => undefined,
   info: () => undefined,
   warn: () => undefined,

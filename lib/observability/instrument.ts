@@ -1,0 +1,47 @@
+import { context, metrics, trace } from '@opentelemetry/api';
+import { type MonoTypeOperatorFunction, pipe } from 'rxjs';
+import type { ReconcileContext, Reconciler, Step } from '../../operators/types.js';
+import type { Logger } from '../logger.js';
+import { logSteps } from './log-steps.js';
+import { loggerWithContext, traceFields } from './logger-with-context.js';
+import type { Observability } from './observability.js';
+import { recordMetrics, type RecordMetricsConfig } from './record-metrics.js';
+import { SCOPE } from './scope.js';
+import { tracing, type TracingConfig } from './tracing.js';
+
+/** What is known of a loop that is to be instrumented. */
+export type InstrumentConfig = Omit<RecordMetricsConfig, 'meter'> & Omit<TracingConfig, 'tracer'>;
+
+/** What makes one loop tell what it does. */
+export interface Instrumented {
+  /** The same reconciler, with the span of its attempt active wherever its code runs. */
+  readonly traced: <C>(reconciler: Reconciler<C>) => Reconciler<C>;
+  /** Measures, traces and logs the steps, and passes them on unchanged. */
+  readonly steps: MonoTypeOperatorFunction<Step>;
+  /** A logger bound to the id and the attempt of a run, and to its span. */
+  readonly loggerFor: (run: ReconcileContext) => Logger;
+}
+
+/**
+ * Takes meter and tracer now, so it is to be called when the loop starts: an SDK that was registered after the import is
+ * then heard of, and with none it costs next to nothing.
+ *
+ * @example
+ * const { traced, steps } = instrument(observability({ logger }), { name: 'zones' });
+ * ids$.pipe(reconcile(traced(reconciler)), steps).subscribe();
+ */
+export function instrument(observability: Observability, config: InstrumentConfig = {}): Instrumented {
+  const { meterProvider = metrics.getMeterProvider(), tracerProvider = trace.getTracerProvider() } = observability;
+  const { name } = config;
+  const logger = name === undefined ? observability.logger : observability.logger.with({ controller: name });
+  const traces = tracing({ ...config, tracer: tracerProvider.getTracer(SCOPE) });
+  return {
+    traced: traces.traced,
+    steps: pipe(recordMetrics({ ...config, meter: meterProvider.getMeter(SCOPE) }), traces.record(), logSteps(logger, traces)),
+    loggerFor: ({ id, worker, attempt }) => {
+      const bound = logger.with({ id, worker, attempt });
+      // Without a context manager no span is active, but it is known all the same.
+      return trace.getSpan(context.active()) === undefined ? bound.with({ ...traceFields(traces.spanContext(id)) }) : loggerWithContext(bound);
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import { isSpanContextValid, type SpanContext, trace, type Tracer } from '@opentelemetry/api';
+import { defer, finalize, type MonoTypeOperatorFunction } from 'rxjs';
+import { expected } from '../../operators/expected.js';
+import type { Reconciler, Step } from '../../operators/types.js';
+import { IdTrace } from './id-trace.js';
+import { observing } from './observing.js';
+import { SCOPE } from './scope.js';
+import { within } from './within.js';
+
+export interface TracingConfig {
+  /** Default: that of the globally registered provider, looked up at each subscription, so that it may be registered late. */
+  readonly tracer?: Tracer | undefined;
+  /** That of the loop; the event `enqueue_with_delay` tells it. Default 10, as there. */
+  readonly maxItemRetries?: number | undefined;
+}
+
+/** The two halves of the tracing of one loop, which share its open spans. */
+export interface Tracing {
+  /** The same reconciler, with the span `handle` active wherever its code runs. */
+  readonly traced: <C>(reconciler: Reconciler<C>) => Reconciler<C>;
+  /** Starts and ends the spans by the steps of the loop, which it passes on unchanged. */
+  readonly record: () => MonoTypeOperatorFunction<Step>;
+  /**
+   * The span that an open id is in, `handle` before `reconcile`; or the one that a step belongs to, for those behind
+   * `record` to whom it is just being passed on.
+   */
+  readonly spanContext: (of: string | Step) => SpanContext | undefined;
+}
+
+/**
+ * Traces one loop: a span `reconcile` from an id's event until it settles, linked to the traces that its events came from
+ * (`trigger.context`), and in it a span `handle` for each attempt. Have one for each loop: ids are told apart by name alone.
+ * With no SDK registered it costs next to nothing.
+ *
+ * `handle` can only be active across `await` if a context manager is registered, as the SDK for Node does.
+ *
+ * @throws TypeError if a field is unusable; the message names it
+ * @example
+ * const { traced, record } = tracing();
+ * ids$.pipe(reconcile(traced(reconciler)), record()).subscribe();
+ */
+export function tracing(config: TracingConfig = {}): Tracing {
+  const { tracer: given, maxItemRetries = 10 } = config;
+  expected('tracer', given, 'a Tracer', given === undefined || typeof (given as Partial<Tracer> | null)?.startSpan === 'function');
+  expected('maxItemRetries', maxItemRetries, 'a number >= 0', maxItemRetries >= 0);
+  const ids = new Map<string, IdTrace>();
+  let tracer: Tracer | undefined;
+  let seen: { readonly step: Step; readonly spanContext: SpanContext | undefined } | undefined;
+
+  const follow = (step: Step): void => {
+    seen = undefined;
+    if (tracer === undefined || step.kind === 'rejected' || step.kind === 'abandoned' || step.kind === 'released') return;
+    const id = ids.get(step.id) ?? new IdTrace(tracer, step.id);
+    const before = id.spanContext;
+    switch (step.kind) {
+      case 'enqueued':
+        id.enqueued(step.trigger);
+        break;
+      case 'merged':
+        id.merged(step);
+        break;
+      case 'started':
+        id.started(step);
+        break;
+      case 'succeeded':
+        id.succeeded();
+        break;
+      case 'requeued':
+        id.requeued(step, maxItemRetries + 1);
+        break;
+      case 'dropped':
+        id.dropped(step);
+    }
+    if (id.isOver) ids.delete(step.id);
+    else ids.set(step.id, id);
+    const settles = step.kind === 'succeeded' || step.kind === 'requeued' || step.kind === 'dropped';
+    seen = { step, spanContext: settles ? before : id.spanContext };
+    // Only a tracer that does nothing, for want of an SDK, makes root spans of no trace.
+    if (seen.spanContext !== undefined && !isSpanContextValid(seen.spanContext)) {
+      tracer = seen = undefined;
+      ids.clear();
+    }
+  };
+
+  return {
+    traced: (reconciler) => (id, run) => {
+      const active = ids.get(id)?.active;
+      return active === undefined ? reconciler(id, run) : within(active, reconciler, id, run);
+    },
+    record: () => (steps) =>
+      defer(() => {
+        tracer = given ?? trace.getTracer(SCOPE);
+        return steps.pipe(
+          observing(follow),
+          finalize(() => {
+            for (const id of ids.values()) id.close();
+            ids.clear();
+            tracer = seen = undefined;
+          }),
+        );
+      }),
+    spanContext: (of) => {
+      if (typeof of === 'string') return ids.get(of)?.spanContext;
+      return seen?.step === of ? seen.spanContext : undefined;
+    },
+  };
+}
