@@ -18,11 +18,12 @@ export function reportGauges(meter: Meter, gauges: ObservableGauge[], report: (o
       if (value !== 0) standing.push([gauge, attributes]);
     });
   };
-  const last: BatchObservableCallback = async (result) => {
+  const last: BatchObservableCallback = (result) => {
     for (const [gauge, attributes] of standing) result.observe(gauge, 0, attributes);
-    // Not while the SDK walks over its callbacks: it would miss one.
-    await Promise.resolve();
-    meter.removeBatchObservableCallback(last, gauges);
+    // Later, for the SDK that walks over its callbacks would miss one; but in line with them, or this 0 would come last.
+    void Promise.resolve().then(() => {
+      meter.removeBatchObservableCallback(last, gauges);
+    });
   };
   meter.addBatchObservableCallback(callback, gauges);
   return () => {

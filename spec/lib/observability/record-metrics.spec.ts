@@ -1,0 +1,356 @@
+import { metrics } from '@opentelemetry/api';
+import { NEVER, Observable, of, Subject, throwError } from 'rxjs';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { recordMetrics, type RecordMetricsConfig } from 'kreconciler';
+import { reconcile, type Reconciler, type Result, type Step, TerminalError } from 'kreconciler/operators';
+import { deferred } from '../../support/controlled.js';
+import { measured } from '../../support/measured.js';
+import { meteredSdk, series, total } from '../../support/metered.js';
+
+const LANE = { workerId: 0, workerName: 'default' };
+const GAUGES = ['worker_queue_size', 'waiting', 'running', 'abandoned', 'oldest_unconverged_millis'].map((name) => `kreconciler_${name}`);
+
+describe('recordMetrics', () => {
+  const BOOM = new Error('boom');
+  const fails = (times: number, failure: () => Result): Reconciler => (_, { attempt }) => (attempt <= times ? failure() : undefined);
+
+  it.each<[string, Reconciler, Record<string, number>]>([
+    ['a success',                     () => undefined,                                              { ok: 1 }],
+    ['a failure reported, then well', fails(1, () => ({ error: BOOM })),                            { error_requeue: 1, ok: 1 }],
+    ['a failure thrown, then well',   fails(1, () => { throw BOOM; }),                              { error_requeue: 1, ok: 1 }],
+    ['a poll, then well',             (_, { reason }) => (reason === 'event' ? { requeueDelay: 1 } : {}), { delay_requeue: 1, ok: 1 }],
+    ['failures without end',          () => throwError(() => BOOM),                                 { error_requeue: 2, drop_max_tries: 1 }],
+    ['a terminal failure',            () => { throw new TerminalError('no'); },                     { drop_terminal: 1 }],
+  ])('counts how it ends: %s', async (_, reconciler, results) => {
+    const { events, pass, collect } = measured(reconciler, { maxItemRetries: 2 });
+    events.next('x');
+    pass(10_000);
+    const found = series(await collect(), 'kreconciler_handle_result');
+    expect(Object.fromEntries(found.map(({ attributes, value }) => [attributes['result'], value]))).toEqual(results);
+    for (const { attributes } of found) expect(attributes).toMatchObject(LANE);
+  });
+
+  it('counts a retry and a poll for which there is no room, and what a stop drops', async () => {
+    const stop = new Subject<void>();
+    const { events, pass, collect } = measured((id) => (id === 'poll' ? { requeueDelay: 1 } : id === 'fail' ? { error: BOOM } : NEVER), {
+      delayQueueSize: 0,
+      stop,
+      shutdownGrace: 10,
+    });
+    for (const id of ['poll', 'fail', 'runs', 'ready']) events.next(id);
+    stop.next();
+    pass(100);
+    const all = await collect();
+    expect(total(all, 'kreconciler_handle_result', { result: 'drop_delay_queue_full' })).toBe(2);
+    expect(total(all, 'kreconciler_handle_result', { result: 'drop_stopped' })).toBe(2);
+    // Cut off at the end of the grace: handled, without an error (P5).
+    expect(total(all, 'kreconciler_handle_millis', { error: false })).toBe(2);
+    expect(total(all, 'kreconciler_handle_millis', { error: true })).toBe(1);
+  });
+
+  it.each<[string, Reconciler, number]>([
+    ['thrown',   () => { throw BOOM; },            1],
+    ['invalid',  () => 'odd' as Result,            1],
+    ['reported', () => ({ error: BOOM }),          0],
+    ['timeout',  () => NEVER,                      0],
+  ])('counts a failure that was %s as a panic, or does not', async (_, reconciler, panics) => {
+    const { events, pass, collect, steps } = measured(reconciler, { maxItemRetries: 0, maxReconcileTime: 10 });
+    events.next('x');
+    pass(1000);
+    expect(steps.at(-1)).toMatchObject({ kind: 'dropped' });
+    expect(total(await collect(), 'kreconciler_handler_panic')).toBe(panics);
+  });
+
+  it('counts events by stream, and what became of them by lane', async () => {
+    const { events, pass, collect } = measured(() => NEVER, { workerQueueSize: 1, workerHasher: (id) => (id === 'elsewhere' ? -1 : 0) });
+    for (const id of ['runs', 'ready', 'ready', 'runs', 'full', 'elsewhere']) events.next({ id, stream: 'a' });
+    events.next({ id: '', stream: 'b' });
+    events.next({ id: 'ready', stream: 'b' });
+    events.next('ready');
+    pass(0);
+    const all = await collect();
+    expect(series(all, 'kreconciler_stream_event_count')).toEqual([
+      { attributes: { stream: 'a', error: false }, value: 4 },
+      { attributes: { stream: 'a', error: true }, value: 2 },
+      { attributes: { stream: 'b', error: false }, value: 1 },
+      { attributes: { stream: 'b', error: true }, value: 1 },
+      { attributes: { stream: '', error: false }, value: 1 },
+    ]);
+    expect(series(all, 'kreconciler_enqueue')).toEqual([
+      { attributes: { ...LANE, status: 'ok' }, value: 2 },
+      { attributes: { ...LANE, status: 'already_present' }, value: 4 },
+      { attributes: { ...LANE, status: 'queue_full' }, value: 1 },
+    ]);
+    expect(series(all, 'kreconciler_dequeue')).toEqual([{ attributes: LANE, value: 1 }]);
+  });
+
+  it('names the controller and the lanes', async () => {
+    const { events, pass, collect } = measured(
+      () => undefined,
+      { workerCount: 2, workerHasher: (id) => Number(id) },
+      { name: 'zones', workerName: (worker) => `lane ${worker}` },
+    );
+    events.next('0');
+    events.next('1');
+    pass(0);
+    const all = await collect();
+    for (const name of all.keys()) for (const { attributes } of series(all, name)) expect(attributes).toMatchObject({ controller: 'zones' });
+    expect(series(all, 'kreconciler_dequeue').map(({ attributes }) => attributes['workerName'])).toEqual(['lane 0', 'lane 1']);
+  });
+
+  it('measures the queue and the handling once for each run, in the time of the loop', async () => {
+    const { events, pass, collect, takes } = measured(() => takes(30));
+    events.next('a');
+    events.next('b');
+    pass(1000);
+    const all = await collect();
+    expect(all.get('kreconciler_queue_millis')).toMatchObject({ descriptor: { unit: 'ms' }, dataPoints: [{ value: { count: 2, sum: 30 } }] });
+    expect(all.get('kreconciler_handle_millis')).toMatchObject({ descriptor: { unit: 'ms' }, dataPoints: [{ value: { count: 2, sum: 60 } }] });
+  });
+
+  it('measures what a requeue has to wait, failed or not', async () => {
+    const { events, pass, collect } = measured((id, { attempt, reason }) => (id === 'fail' ? (attempt === 1 ? { error: BOOM } : {}) : reason === 'event' ? { requeueDelay: 700 } : {}));
+    events.next('fail');
+    events.next('poll');
+    pass(1000);
+    expect((await collect()).get('kreconciler_requeue_delay_millis')?.dataPoints).toMatchObject([
+      { attributes: { error: true }, value: { count: 1, sum: 100 } },
+      { attributes: { error: false }, value: { count: 1, sum: 700 } },
+    ]);
+  });
+
+  it('measures a run that is cut off by unsubscribing as well', async () => {
+    const { events, pass, collect, subscription } = measured(() => NEVER);
+    events.next('x');
+    pass(40);
+    subscription.unsubscribe();
+    expect((await collect()).get('kreconciler_handle_millis')?.dataPoints).toMatchObject([{ attributes: { error: false }, value: { count: 1, sum: 40 } }]);
+  });
+});
+
+describe('the gauges of recordMetrics', () => {
+  const read = async ({ collect }: ReturnType<typeof measured>) => {
+    const all = await collect();
+    return GAUGES.map((name) => total(all, name));
+  };
+
+  it('tell how many ids are ready, waiting, running and abandoned, and return to zero', async () => {
+    const loop = measured((id, { attempt }) => (id === 'fail' && attempt === 1 ? { error: 1 } : loop.takes(50)));
+    expect(await read(loop)).toEqual([0, 0, 0, 0, 0]);
+    for (const id of ['fail', 'a', 'b']) loop.events.next(id);
+    loop.pass(10);
+    expect(await read(loop)).toEqual([1, 1, 1, 0, 10]);
+    loop.pass(1000);
+    expect(await read(loop)).toEqual([0, 0, 0, 0, 0]);
+    loop.events.next('a');
+    expect((await read(loop)).slice(0, 4)).toEqual([0, 0, 1, 0]);
+    loop.subscription.unsubscribe();
+    expect(await read(loop)).toEqual([0, 0, 0, 0, 0]);
+  });
+
+  describe('with promises', () => {
+    beforeEach(() => void vi.useFakeTimers());
+    afterEach(() => void vi.useRealTimers());
+
+    it('tell of a promise that outlives its run, until it settles', async () => {
+      const { meter, collect } = meteredSdk();
+      const hung = deferred();
+      of('x').pipe(reconcile(() => hung.promise, { maxReconcileTime: 100, maxItemRetries: 0 }), recordMetrics({ meter })).subscribe();
+      await vi.advanceTimersByTimeAsync(100);
+      expect(total(await collect(), 'kreconciler_abandoned')).toBe(1);
+      expect(total(await collect(), 'kreconciler_running')).toBe(0);
+      hung.resolve();
+      await vi.advanceTimersByTimeAsync(0);
+      expect(total(await collect(), 'kreconciler_abandoned')).toBe(0);
+    });
+  });
+
+  it('are never negative, also if the steps are seen from the middle on', async () => {
+    const { meter, collect } = meteredSdk();
+    const base = { id: 'x', worker: 0, at: 0 };
+    const steps: Step[] = [
+      { ...base, kind: 'released' },
+      { ...base, kind: 'succeeded', attempt: 1, took: 1 },
+      { ...base, id: 'y', kind: 'dropped', attempt: 1, reason: 'stopped' },
+      { ...base, id: 'z', kind: 'requeued', attempt: 1, took: 1, delay: 5 },
+    ];
+    const source = new Subject<Step>();
+    source.pipe(recordMetrics({ meter })).subscribe();
+    for (const step of steps) {
+      source.next(step);
+      for (const name of GAUGES) for (const { value } of series(await collect(), name)) expect(value).toBeGreaterThanOrEqual(0);
+    }
+  });
+
+  it('tell whether it leads, from the first subscription on', async () => {
+    const { meter, collect } = meteredSdk();
+    const leads = new Subject<boolean>();
+    const subscription = NEVER.pipe(recordMetrics({ meter, leading: leads, name: 'a' })).subscribe();
+    const leader = async () => series(await collect(), 'kreconciler_leader');
+    expect(await leader()).toEqual([{ attributes: { controller: 'a' }, value: 0 }]);
+    leads.next(true);
+    expect(await leader()).toEqual([{ attributes: { controller: 'a' }, value: 1 }]);
+    subscription.unsubscribe();
+    expect(leads.observed).toBe(false);
+    expect(await leader()).toEqual([{ attributes: { controller: 'a' }, value: 0 }]);
+  });
+
+  it('lose the lead when the leader source fails', async () => {
+    const { meter, collect } = meteredSdk();
+    const leads = new Subject<boolean>();
+    NEVER.pipe(recordMetrics({ meter, leading: leads })).subscribe();
+    leads.next(true);
+    leads.error(new Error('lost'));
+    expect(total(await collect(), 'kreconciler_leader')).toBe(0);
+  });
+
+  it('report two named loops on one meter side by side', async () => {
+    const { meter, collect } = meteredSdk();
+    for (const name of ['a', 'b']) of('x').pipe(reconcile(() => NEVER, { maxReconcileTime: 0 }), recordMetrics({ meter, name })).subscribe();
+    expect(series(await collect(), 'kreconciler_running').map(({ attributes, value }) => [attributes['controller'], value])).toEqual([
+      ['a', 1],
+      ['b', 1],
+    ]);
+  });
+
+  it('say so once that a loop has ended, and do not silence another by that', async () => {
+    const { meter, collect } = meteredSdk();
+    const start = (name: string) => of('x').pipe(reconcile(() => NEVER, { maxReconcileTime: 0 }), recordMetrics({ meter, name })).subscribe();
+    const a = start('a');
+    start('b');
+    await collect();
+    a.unsubscribe();
+    for (const _ of 'twice') {
+      expect(series(await collect(), 'kreconciler_running').map(({ value }) => value)).toEqual([0, 1]);
+    }
+    start('a');
+    expect(series(await collect(), 'kreconciler_running').map(({ value }) => value)).toEqual([1, 1]);
+  });
+});
+
+describe('convergence', () => {
+  const took = async ({ collect }: ReturnType<typeof measured>) => {
+    const points = (await collect()).get('kreconciler_convergence_millis')?.dataPoints ?? [];
+    return points.map(({ value }) => [(value as { count: number }).count, (value as { sum: number }).sum])[0];
+  };
+  const age = async ({ collect }: ReturnType<typeof measured>) => total(await collect(), 'kreconciler_oldest_unconverged_millis');
+
+  it('is from the first event to the success, retries included', async () => {
+    const loop = measured((_, { attempt }) => (attempt < 3 ? { error: 1 } : undefined));
+    loop.events.next('x');
+    loop.pass(50);
+    loop.events.next('x');
+    loop.pass(49);
+    expect(await age(loop)).toBe(99);
+    loop.pass(1000);
+    expect(await took(loop)).toEqual([1, 200]);
+    expect(await age(loop)).toBe(0);
+  });
+
+  it('counts an event during a run from when it came, for that run cannot have served it', async () => {
+    const loop = measured(() => loop.takes(100));
+    loop.events.next('x');
+    loop.pass(30);
+    loop.events.next('x');
+    loop.pass(80);
+    expect(await took(loop)).toEqual([1, 100]);
+    expect(await age(loop)).toBe(80);
+    loop.pass(1000);
+    expect(await took(loop)).toEqual([2, 100 + 170]);
+  });
+
+  it('is reached by a run that asks for a poll, and the polls themselves have nothing to converge', async () => {
+    const loop = measured(() => ({ requeueDelay: 100 }));
+    loop.events.next('x');
+    loop.pass(1000);
+    expect(await took(loop)).toEqual([1, 0]);
+    expect(await age(loop)).toBe(0);
+  });
+
+  it('is given up when the id is dropped, and starts afresh with its next event', async () => {
+    let well = false;
+    const loop = measured(() => (well ? undefined : { error: 1 }), { maxItemRetries: 1 });
+    loop.events.next('x');
+    loop.pass(1000);
+    expect(await age(loop)).toBe(0);
+    well = true;
+    loop.events.next('x');
+    expect(await took(loop)).toEqual([1, 0]);
+  });
+
+  it('of an id that is dropped while dirty counts from the event that made it so', async () => {
+    const loop = measured(() => (loop.scheduler.frame === 0 ? failing(loop.takes(50)) : loop.takes(50)), { maxItemRetries: 0 });
+    loop.events.next('x');
+    loop.pass(20);
+    loop.events.next('x');
+    loop.pass(1000);
+    expect(await took(loop)).toEqual([1, loop.steps.at(-1)!.at - 20]);
+  });
+
+  function failing(run: Observable<unknown>): Observable<never> {
+    return new Observable((subscriber) => run.subscribe({ complete: () => { subscriber.error(new Error('boom')); } }));
+  }
+});
+
+describe('recordMetrics as an operator', () => {
+  it.each<[string, unknown, RegExp]>([
+    ['meter',      'x', /`meter` to be a Meter/],
+    ['name',       5,   /`name` to be a string/],
+    ['workerName', 'x', /`workerName` to be a function/],
+    ['leading',    5,   /`leading` to be an Observable/],
+    ['scheduler',  {},  /`scheduler` to be a scheduler/],
+  ])('throws at the call if %s is %o', (field, value, message) => {
+    expect(() => recordMetrics({ [field]: value } as RecordMetricsConfig)).toThrow(message);
+  });
+
+  it('takes the global meter when it is subscribed to, so that it may be registered late', async () => {
+    const { provider, collect } = meteredSdk();
+    const operator = recordMetrics();
+    const source = new Subject<Step>();
+    source.pipe(operator).subscribe();
+    metrics.setGlobalMeterProvider(provider);
+    try {
+      source.pipe(operator).subscribe();
+      source.next({ kind: 'enqueued', id: 'x', worker: 0, at: 0, reason: 'event', trigger: { id: 'x' } });
+      expect(total(await collect(), 'kreconciler_enqueue')).toBe(1);
+    } finally {
+      metrics.disable();
+    }
+  });
+
+  it('puts nothing between where there is no SDK', () => {
+    const steps = new Subject<Step>();
+    const subscribed = vi.spyOn(steps, 'subscribe');
+    steps.pipe(recordMetrics()).subscribe();
+    steps.pipe(recordMetrics({ meter: meteredSdk().meter })).subscribe();
+    const [without, within] = subscribed.mock.calls.map(([subscriber]) => (subscriber as object).constructor.name);
+    expect([without, within]).toEqual(['SafeSubscriber', 'OperatorSubscriber']);
+  });
+
+  it('leaves nothing behind after 100 starts and stops, whether or not it is read in between', async () => {
+    const { meter, collect } = meteredSdk();
+    const added = vi.spyOn(meter, 'addBatchObservableCallback');
+    const removed = vi.spyOn(meter, 'removeBatchObservableCallback');
+    for (let i = 0; i < 100; i++) {
+      const subscription = of('x').pipe(reconcile(() => NEVER, { maxReconcileTime: 0 }), recordMetrics({ meter, name: 'a' })).subscribe();
+      if (i % 2 === 1) expect(total(await collect(), 'kreconciler_running')).toBe(1);
+      subscription.unsubscribe();
+    }
+    const all = await collect();
+    await Promise.resolve();
+    // A callback a start, and one more after each stop that was read from.
+    expect(added).toHaveBeenCalledTimes(150);
+    expect(new Set(removed.mock.calls.map(([callback]) => callback))).toEqual(new Set(added.mock.calls.map(([callback]) => callback)));
+    for (const name of all.keys()) expect(series(all, name).length).toBe(1);
+    expect(total(all, 'kreconciler_dequeue')).toBe(100);
+    for (const name of GAUGES) expect(total(all, name)).toBe(0);
+  });
+
+  it('does not let a meter that throws end the loop', () => {
+    const { meter } = meteredSdk();
+    vi.spyOn(meter, 'createHistogram').mockReturnValue({ record: () => { throw new Error('broken'); } });
+    const steps: Step[] = [];
+    of('x').pipe(reconcile(() => undefined), recordMetrics({ meter })).subscribe((step) => steps.push(step));
+    expect(steps.map(({ kind }) => kind)).toEqual(['enqueued', 'started', 'succeeded']);
+  });
+});
