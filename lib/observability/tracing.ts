@@ -42,7 +42,7 @@ export interface Tracing {
 export function tracing(config: TracingConfig = {}): Tracing {
   const { tracer: given, maxItemRetries = 10 } = config;
   expected('tracer', given, 'a Tracer', given === undefined || typeof (given as Partial<Tracer> | null)?.startSpan === 'function');
-  expected('maxItemRetries', maxItemRetries, 'a number >= 0', maxItemRetries >= 0);
+  expected('maxItemRetries', maxItemRetries, 'a number >= 0', typeof maxItemRetries === 'number' && maxItemRetries >= 0);
   const ids = new Map<string, IdTrace>();
   let tracer: Tracer | undefined;
   let seen: { readonly step: Step; readonly spanContext: SpanContext | undefined } | undefined;

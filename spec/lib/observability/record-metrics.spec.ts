@@ -220,7 +220,7 @@ describe('the gauges of recordMetrics', () => {
     start('b');
     await collect();
     a.unsubscribe();
-    for (const _ of 'twice') {
+    for (const _ of [1, 2]) {
       expect(series(await collect(), 'kreconciler_running').map(({ value }) => value)).toEqual([0, 1]);
     }
     start('a');

@@ -1,0 +1,387 @@
+import { propagation, ROOT_CONTEXT, type SpanContext, SpanKind, SpanStatusCode, trace, TraceFlags } from '@opentelemetry/api';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { AlwaysOffSampler, BasicTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
+import { concat, ignoreElements, NEVER, type Observable, of, Subject, throwError, timer, VirtualTimeScheduler } from 'rxjs';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { tracing, type TracingConfig } from 'kreconciler';
+import { constant, reconcile, type ReconcileConfig, type Reconciler, type Result, type Step, TerminalError, type Trigger } from 'kreconciler/operators';
+import { deferred } from '../../support/controlled.js';
+import { tracedSdk } from '../../support/traced.js';
+
+const BOOM = new Error('boom');
+
+/** A loop in virtual time that is traced. */
+function traced(reconciler: (id: string, takes: (ms: number) => Observable<never>, attempt: number, reason: string) => ReturnType<Reconciler>, config: ReconcileConfig = {}) {
+  const scheduler = new VirtualTimeScheduler();
+  const sdk = tracedSdk();
+  const steps: Step[] = [];
+  const events = new Subject<string | Trigger>();
+  const stop = new Subject<void>();
+  const reset = new Subject<void>();
+  const takes = (ms: number): Observable<never> => timer(ms, scheduler).pipe(ignoreElements());
+  const traces = tracing({ tracer: sdk.tracer, maxItemRetries: 2 });
+  const subscription = events
+    .pipe(
+      reconcile(traces.traced((id, { attempt, reason }) => reconciler(id, takes, attempt, reason)), {
+        delayResolution: 100,
+        backoff: constant(100),
+        maxItemRetries: 2,
+        shutdownGrace: 10,
+        ...config,
+        stop,
+        reset,
+        scheduler,
+      }),
+      traces.record(),
+    )
+    .subscribe((step) => steps.push(step));
+  const pass = (ms: number): void => {
+    scheduler.maxFrames = scheduler.frame + ms;
+    scheduler.flush();
+    scheduler.frame = scheduler.maxFrames;
+  };
+  const kinds = (): string[] => steps.map((step) => (step.kind === 'dropped' ? `dropped ${step.reason}` : step.kind));
+  return { ...sdk, events, stop, reset, subscription, pass, steps, kinds, traces };
+}
+
+const eventsOf = (span: ReadableSpan): string[] => span.events.map(({ name }) => name);
+const linked = (span: ReadableSpan): string[] => span.links.map(({ context }) => context.traceId);
+
+/** A context as a source in another trace would have it. */
+function origin(n: number): { traceId: string; spanContext: SpanContext } {
+  const traceId = n.toString(16).padStart(32, 'a');
+  return { traceId, spanContext: { traceId, spanId: 'b'.repeat(16), traceFlags: TraceFlags.SAMPLED } };
+}
+const inContext = (n: number) => trace.setSpanContext(ROOT_CONTEXT, origin(n).spanContext);
+
+describe('tracing', () => {
+  it('makes a root span `reconcile` of an id, with `handle` in it', () => {
+    const { events, spans } = traced(() => undefined);
+    events.next({ id: 'x', stream: 'files' });
+    const [handle, root] = spans();
+    expect(root).toMatchObject({
+      name: 'reconcile',
+      kind: SpanKind.CONSUMER,
+      parentSpanContext: undefined,
+      attributes: { id: 'x', stream: 'files' },
+      status: { code: SpanStatusCode.OK },
+    });
+    expect(eventsOf(root!)).toEqual(['enqueue', 'dequeue']);
+    expect(handle).toMatchObject({
+      name: 'handle',
+      parentSpanContext: { spanId: root!.spanContext().spanId },
+      attributes: { id: 'x', attempt: 1, reason: 'event', workerId: 0 },
+      status: { code: SpanStatusCode.OK },
+    });
+  });
+
+  it('keeps failed attempts in one trace until the id settles', () => {
+    const { events, pass, spans } = traced((_, __, attempt) => {
+      if (attempt < 3) throw BOOM;
+    });
+    events.next('x');
+    pass(1000);
+    const [root] = spans('reconcile');
+    expect(spans('reconcile')).toHaveLength(1);
+    expect(eventsOf(root!)).toEqual(['enqueue', 'dequeue', 'enqueue_with_delay', 'enqueue', 'dequeue', 'enqueue_with_delay', 'enqueue', 'dequeue']);
+    expect(root!.events[2]!.attributes).toEqual({ 'schedule.millis': 100, try_count: 1, max_try: 3 });
+    const handles = spans('handle');
+    expect(handles.map(({ attributes, status }) => [attributes['attempt'], attributes['reason'], status])).toEqual([
+      [1, 'event', { code: SpanStatusCode.ERROR, message: 'boom' }],
+      [2, 'retry', { code: SpanStatusCode.ERROR, message: 'boom' }],
+      [3, 'retry', { code: SpanStatusCode.OK }],
+    ]);
+    expect(handles[0]!.events[0]).toMatchObject({ name: 'exception', attributes: { 'exception.message': 'boom' } });
+    expect(new Set([root, ...handles].map((span) => span!.spanContext().traceId)).size).toBe(1);
+  });
+
+  it('ends a trace with a poll, and links the next one to it, so that none grows for ever', () => {
+    const { events, pass, spans, subscription, balance } = traced(() => ({ requeueDelay: 100 }));
+    events.next('x');
+    pass(1050);
+    const roots = spans('reconcile');
+    expect(roots.length).toBe(11);
+    for (const [i, root] of roots.entries()) {
+      expect(eventsOf(root)).toEqual(['enqueue', 'dequeue', 'enqueue_with_delay']);
+      expect(root.status.code).toBe(SpanStatusCode.OK);
+      expect(linked(root)).toEqual(i === 0 ? [] : [roots[i - 1]!.spanContext().traceId]);
+    }
+    subscription.unsubscribe();
+    expect(balance.started).toBe(balance.ended);
+  });
+
+  it.each<[string, unknown, string]>([
+    ['an error',            BOOM,                        'boom'],
+    ['a string',            'no',                        '`no` (string)'],
+    ['undefined',           undefined,                   '`undefined`'],
+    ['an object',           { code: 5 },                 '`{"code":5}` (object)'],
+    ['one that resists',    { get message() { throw BOOM; } }, '[object Object]'],
+  ])('records whatever was thrown: %s', (_, error, message) => {
+    const { events, spans, balance } = traced(() => {
+      throw error;
+    }, { maxItemRetries: 0 });
+    events.next('x');
+    const [handle, root] = spans();
+    expect(handle!.status.code).toBe(SpanStatusCode.ERROR);
+    expect(handle!.status.message).toContain(message);
+    expect(handle!.events.map(({ name }) => name)).toEqual(['exception']);
+    expect(root).toMatchObject({ attributes: { dropped: 'retries' }, status: { code: SpanStatusCode.ERROR } });
+    expect(balance.started).toBe(balance.ended);
+  });
+});
+
+describe('as many spans start as end, and none is open once nothing is left to do:', () => {
+  type Loop = ReturnType<typeof traced>;
+  const twice = ({ events }: Loop): void => {
+    events.next('x');
+  };
+  const other = ({ events }: Loop): void => {
+    events.next('y');
+  };
+  const stop = ({ stop }: Loop): void => {
+    stop.next();
+  };
+  const passes =
+    (ms: number) =>
+    ({ pass }: Loop): void => {
+      pass(ms);
+    };
+
+  it.each<[outcome: string, last: string, reconciler: Parameters<typeof traced>[0], acts: ((loop: Loop) => void)[], config?: ReconcileConfig]>([
+    ['success',              'succeeded',                () => undefined,                              []],
+    ['retry',                'succeeded',                (_, __, n) => (n === 1 ? { error: 1 } : {}),  [passes(1000)]],
+    ['dropped: retries',     'dropped retries',          () => ({ error: 1 }),                         [passes(1000)]],
+    ['dropped: terminal',    'dropped terminal',         () => { throw new TerminalError(''); },       []],
+    ['no room for a retry',  'dropped delay_queue_full', () => ({ error: 1 }),                         [], { delayQueueSize: 0 }],
+    ['no room for a poll',   'dropped delay_queue_full', () => ({ requeueDelay: 5 }),                  [], { delayQueueSize: 0 }],
+    ['full',                 'succeeded',                (_, takes) => takes(5),                       [other, ({ events }) => { events.next('z'); }, passes(50)], { workerQueueSize: 1 }],
+    ['unrouted',             'rejected',                 () => undefined,                              [], { workerHasher: () => -1 }],
+    ['odd answer',           'dropped retries',          () => 'odd' as Result,                        [passes(1000)]],
+    ['timeout',              'dropped retries',          () => NEVER,                                  [passes(1000)], { maxReconcileTime: 50 }],
+    ['stop while ready',     'dropped stopped',          () => NEVER,                                  [other, stop, passes(10)]],
+    ['stop while waiting',   'dropped stopped',          () => ({ error: 1 }),                         [stop]],
+    ['stop while polling',   'dropped stopped',          () => ({ requeueDelay: 500 }),                [stop]],
+    ['stop while running',   'succeeded',                (_, takes) => takes(5),                       [stop, passes(5)]],
+    ['stop while dirty',     'dropped stopped',          (_, takes) => takes(5),                       [twice, stop, passes(5)]],
+    ['stop, then failure',   'dropped stopped',          (_, takes) => concat(takes(5), throwError(() => BOOM)), [stop, passes(5)]],
+    ['given up at a stop',   'dropped stopped',          () => NEVER,                                  [stop, passes(10)]],
+    ['leadership loss',      'dropped stopped',          () => NEVER,                                  [other, twice, ({ reset }) => { reset.next(); }]],
+    ['dropped while dirty',  'dropped terminal',         (_, takes) => concat(takes(5), throwError(() => new TerminalError(''))), [twice, passes(1000)]],
+  ])('%s', (_, last, reconciler, acts, config) => {
+    const loop = traced(reconciler, config);
+    loop.events.next('x');
+    for (const act of acts) act(loop);
+    expect(loop.kinds().at(-1)).toBe(last);
+    expect(loop.balance.started).toBe(loop.spans('reconcile').length + loop.spans('handle').length);
+    expect(loop.balance.started).toBe(loop.balance.ended);
+    expect(loop.spans('handle')).toHaveLength(loop.kinds().filter((kind) => kind === 'started').length);
+    const roots = new Set(loop.spans('reconcile').map((root) => root.spanContext().spanId));
+    for (const { parentSpanContext } of loop.spans('handle')) expect(roots).toContain(parentSpanContext?.spanId);
+  });
+
+  it.each<[string, Parameters<typeof traced>[0], number]>([
+    ['running and ready', () => NEVER,                    3],
+    ['waiting',           () => ({ error: 1 }),           2],
+    ['polling',           () => ({ requeueDelay: 500 }),  0],
+  ])('unsubscribed while %s', (_, reconciler, open) => {
+    const { events, subscription, balance } = traced(reconciler);
+    events.next('x');
+    events.next('y');
+    expect(balance.started - balance.ended).toBe(open);
+    subscription.unsubscribe();
+    expect(balance.started).toBe(balance.ended);
+  });
+
+  it('a source that fails', () => {
+    const { tracer, balance } = tracedSdk();
+    const traces = tracing({ tracer });
+    const source = new Subject<string>();
+    const failed = vi.fn();
+    source.pipe(reconcile(() => NEVER, { shutdownGrace: 0 }), traces.record()).subscribe({ error: failed });
+    source.next('x');
+    expect(balance.started - balance.ended).toBe(2);
+    vi.useFakeTimers();
+    source.error(BOOM);
+    vi.runAllTimers();
+    vi.useRealTimers();
+    expect(failed).toHaveBeenCalledWith(BOOM);
+    expect(balance.started).toBe(balance.ended);
+  });
+
+  it('a promise that outlives its timeout, and an event that comes meanwhile', async () => {
+    vi.useFakeTimers();
+    const { tracer, balance, spans } = tracedSdk();
+    const traces = tracing({ tracer });
+    const source = new Subject<string>();
+    const hung = deferred();
+    let runs = 0;
+    source.pipe(reconcile(() => (runs++ === 0 ? hung.promise : undefined), { maxReconcileTime: 50, maxItemRetries: 0 }), traces.record()).subscribe();
+    source.next('x');
+    await vi.advanceTimersByTimeAsync(50);
+    expect(balance.started).toBe(balance.ended);
+    source.next('x');
+    hung.resolve();
+    await vi.advanceTimersByTimeAsync(1000);
+    vi.useRealTimers();
+    expect(spans('reconcile').map(({ attributes }) => attributes['dropped'])).toEqual(['retries', undefined]);
+    expect(balance.started).toBe(balance.ended);
+  });
+
+  it('is told by the status whether it went well: stopping is neither', () => {
+    const loop = traced((id) => (id === 'poll' ? { requeueDelay: 5 } : NEVER), { delayQueueSize: 0 });
+    loop.events.next('poll');
+    loop.events.next('x');
+    loop.stop.next();
+    loop.pass(10);
+    expect(loop.spans().map(({ name, attributes, status }) => [name, attributes['id'], attributes['dropped'], status.code])).toEqual([
+      ['handle',    'poll', undefined,          SpanStatusCode.OK],
+      ['reconcile', 'poll', 'delay_queue_full', SpanStatusCode.OK],
+      ['handle',    'x',    undefined,          SpanStatusCode.UNSET],
+      ['reconcile', 'x',    'stopped',          SpanStatusCode.UNSET],
+    ]);
+  });
+});
+
+describe('the links of a trace', () => {
+  beforeEach(() => {
+    propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  });
+  afterEach(() => {
+    propagation.disable();
+  });
+
+  it.each<[string, unknown, boolean]>([
+    ['an OpenTelemetry Context',      inContext(1),                                                     true],
+    ['a carrier',                     { traceparent: `00-${origin(1).traceId}-${'b'.repeat(16)}-01` },  true],
+    ['a context without a span',      ROOT_CONTEXT,                                                     false],
+    ['a carrier of something else',   { hello: 'world' },                                               false],
+    ['no object',                     'traceparent',                                                    false],
+    ['nothing',                       undefined,                                                        false],
+    ['null',                          null,                                                             false],
+  ])('lead to where its event came from: %s', (_, context, links) => {
+    const { events, spans } = traced(() => undefined);
+    events.next({ id: 'x', context });
+    expect(linked(spans('reconcile')[0]!)).toEqual(links ? [origin(1).traceId] : []);
+  });
+
+  it('lead to the events that were merged, too', () => {
+    const { events, spans, pass } = traced((id, takes) => takes(id === 'first' ? 5 : 0));
+    events.next('first');
+    events.next({ id: 'x', context: inContext(1) });
+    events.next({ id: 'x', context: inContext(2) });
+    events.next({ id: 'x' });
+    pass(10);
+    const root = spans('reconcile')[1]!;
+    expect(eventsOf(root)).toEqual(['enqueue', 'merged', 'merged', 'dequeue']);
+    expect(linked(root)).toEqual([origin(1).traceId, origin(2).traceId]);
+  });
+
+  it('lead from the run after to the events that came during a run', () => {
+    const { events, spans, pass } = traced((_, takes) => takes(5));
+    events.next('x');
+    events.next({ id: 'x', stream: 'feed', context: inContext(1) });
+    events.next({ id: 'x', stream: 'files', context: inContext(2) });
+    pass(20);
+    const [first, second] = spans('reconcile');
+    expect(linked(first!)).toEqual([origin(1).traceId, origin(2).traceId]);
+    expect(linked(second!)).toEqual([origin(1).traceId, origin(2).traceId]);
+    expect(second!.attributes).toEqual({ id: 'x', stream: 'feed' });
+    expect(eventsOf(second!)).toEqual(['enqueue', 'dequeue']);
+  });
+
+  it('lead to the event that pulled a retry forward, and not again from the trace after', () => {
+    let runs = 0;
+    const { events, spans, pass } = traced((_, takes) => (runs++ === 0 ? concat(takes(5), throwError(() => BOOM)) : undefined));
+    events.next('x');
+    events.next({ id: 'x', context: inContext(1) });
+    pass(5);
+    events.next({ id: 'x', context: inContext(2) });
+    pass(1000);
+    events.next('x');
+    const [first, second] = spans('reconcile');
+    expect(linked(first!)).toEqual([origin(1).traceId, origin(2).traceId]);
+    expect(linked(second!)).toEqual([]);
+  });
+
+  it('lead to the event that came while an id was polling, and to the poll', () => {
+    const { events, spans } = traced((_, __, ___, reason) => (reason === 'event' ? { requeueDelay: 500 } : {}));
+    events.next('x');
+    events.next({ id: 'x', context: inContext(1) });
+    expect(linked(spans('reconcile')[1]!)).toEqual([spans('reconcile')[0]!.spanContext().traceId, origin(1).traceId]);
+  });
+
+  it('are 128 at most, the first ones', () => {
+    const { events, spans, pass } = traced((_, takes) => takes(5));
+    events.next('x');
+    for (let n = 1; n <= 200; n++) events.next({ id: 'x', context: inContext(n) });
+    pass(20);
+    for (const root of spans('reconcile')) {
+      expect(linked(root)).toHaveLength(128);
+      expect(linked(root).at(-1)).toBe(origin(128).traceId);
+    }
+  });
+
+  it('may be unreadable without harm', () => {
+    propagation.setGlobalPropagator({ inject: () => undefined, extract: () => { throw BOOM; }, fields: () => [] });
+    const { events, kinds } = traced(() => undefined);
+    events.next({ id: 'x', context: {} });
+    expect(kinds()).toEqual(['enqueued', 'started', 'succeeded']);
+  });
+});
+
+describe('tracing as an operator', () => {
+  it.each<[string, unknown, RegExp]>([
+    ['tracer',         'x',  /`tracer` to be a Tracer/],
+    ['tracer',         null, /`tracer` to be a Tracer/],
+    ['maxItemRetries', -1,   /`maxItemRetries` to be a number >= 0/],
+    ['maxItemRetries', '5',  /`maxItemRetries` to be a number >= 0/],
+  ])('throws at the call if %s is %o', (field, value, message) => {
+    expect(() => tracing({ [field]: value } as TracingConfig)).toThrow(message);
+  });
+
+  it('can be subscribed to again after its end, and starts anew', () => {
+    const { tracer, balance, spans } = tracedSdk();
+    const { traced, record } = tracing({ tracer });
+    const source = new Subject<string>();
+    const loop = source.pipe(reconcile(traced(() => NEVER)), record());
+    for (const _ of [1, 2]) {
+      const subscription = loop.subscribe();
+      source.next('x');
+      subscription.unsubscribe();
+    }
+    expect(spans('reconcile')).toHaveLength(2);
+    expect(balance.started).toBe(balance.ended);
+  });
+
+  it('knows the span of the step that is being passed on, and of an id that is open', () => {
+    const { tracer, spans } = tracedSdk();
+    const { traced, record, spanContext } = tracing({ tracer });
+    const seen: Record<string, string | undefined> = {};
+    let inside: string | undefined;
+    of('x').pipe(reconcile(traced(() => { inside = spanContext('x')?.spanId; })), record()).subscribe((step) => {
+      seen[step.kind] = spanContext(step)?.spanId;
+    });
+    const [handle, root] = spans().map((span) => span.spanContext().spanId);
+    expect(seen).toEqual({ enqueued: root, started: handle, succeeded: handle });
+    expect(inside).toBe(handle);
+    expect(spanContext('x')).toBeUndefined();
+  });
+
+  it('with a tracer that does nothing asks it once', () => {
+    const tracer = trace.getTracer('none');
+    const startSpan = vi.spyOn(tracer, 'startSpan');
+    const { traced, record } = tracing({ tracer });
+    const kinds: string[] = [];
+    of('x', 'y').pipe(reconcile(traced(() => undefined)), record()).subscribe(({ kind }) => kinds.push(kind));
+    expect(startSpan).toHaveBeenCalledOnce();
+    expect(kinds).toEqual(['enqueued', 'started', 'succeeded', 'enqueued', 'started', 'succeeded']);
+  });
+
+  it('goes on with a tracer that samples nothing, so that what runs inside is not sampled either', () => {
+    const provider = new BasicTracerProvider({ sampler: new AlwaysOffSampler() });
+    const { traced, record, spanContext } = tracing({ tracer: provider.getTracer('x') });
+    const inside: unknown[] = [];
+    of('x', 'y').pipe(reconcile(traced((id) => void inside.push(spanContext(id)?.traceFlags))), record()).subscribe();
+    expect(inside).toEqual([TraceFlags.NONE, TraceFlags.NONE]);
+  });
+});
