@@ -1,0 +1,58 @@
+import { type MonoTypeOperatorFunction, of } from 'rxjs';
+import { TestScheduler } from 'rxjs/testing';
+import { describe, expect, it } from 'vitest';
+import { instrument, logSteps, metered, observability, recordMetrics, tracing } from 'kreconciler';
+import { logged } from '../../support/logged.js';
+import { meteredSdk } from '../../support/metered.js';
+import { tracedSdk } from '../../support/traced.js';
+import type { Step } from 'kreconciler/operators';
+
+const x = { id: 'x', worker: 0, at: 0 };
+const steps: Record<string, Step> = {
+  e: { ...x, kind: 'enqueued', reason: 'event', trigger: { id: 'x' } },
+  m: { ...x, kind: 'merged', trigger: { id: 'x' } },
+  r: { ...x, kind: 'rejected', reason: 'full', trigger: { id: 'x' } },
+  s: { ...x, kind: 'started', attempt: 1, reason: 'event', streams: [], waited: 0 },
+  k: { ...x, kind: 'succeeded', attempt: 1, took: 0 },
+  q: { ...x, kind: 'requeued', attempt: 1, took: 0, delay: 1 },
+  d: { ...x, kind: 'dropped', attempt: 1, reason: 'terminal', took: 0, failure: 'thrown', error: new Error('boom') },
+  a: { ...x, kind: 'abandoned' },
+  l: { ...x, kind: 'released' },
+};
+
+describe.each<[string, () => MonoTypeOperatorFunction<Step>]>([
+  ['recordMetrics', () => recordMetrics({ meter: meteredSdk().meter })],
+  ['record',        () => tracing({ tracer: tracedSdk().tracer }).record()],
+  ['logSteps',      () => logSteps(logged().logger)],
+  ['metered',       () => metered('files', meteredSdk().meter)],
+  ['instrument',    () => instrument(observability({ meterProvider: meteredSdk().provider, tracerProvider: tracedSdk().provider, logger: logged().logger })).steps],
+])('%s', (_, operator) => {
+  it.each([
+    ['each kind of step', 'e-m-r-s-k-q-d-a-l-|', 'e-m-r-s-k-q-d-a-l-|'],
+    ['many at once',      '(eskesd)--(mr)|',     '(eskesd)--(mr)|'    ],
+    ['never',             '-',                   '-'                  ],
+    ['empty',             '|',                   '|'                  ],
+    ['an error',          'es#',                 'es#'                ],
+  ])('passes on as it is: %s', (_name, source, expected) => {
+    new TestScheduler((actual, wanted) => { expect(actual).toEqual(wanted); }).run(({ hot, expectObservable }) => {
+      expectObservable(hot(source, steps).pipe(operator())).toBe(expected, steps);
+    });
+  });
+
+  it('lets the source go when it is unsubscribed', () => {
+    new TestScheduler((actual, wanted) => { expect(actual).toEqual(wanted); }).run(({ hot, expectObservable, expectSubscriptions }) => {
+      const source = hot('    e-s-k-e-s-k', steps);
+      expectObservable(source.pipe(operator()), '^----!').toBe('e-s-k', steps);
+      expectSubscriptions(source.subscriptions).toBe('        ^----!');
+    });
+  });
+
+  it('has no state that a second subscription could see', () => {
+    const once = operator();
+    for (const _time of [1, 2]) {
+      const seen: Step[] = [];
+      of(...Object.values(steps)).pipe(once).subscribe((step) => seen.push(step));
+      expect(seen).toEqual(Object.values(steps));
+    }
+  });
+});
