@@ -1,0 +1,69 @@
+import { context, ROOT_CONTEXT, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { consoleLogger, loggerWithContext, logSnapshotOn, noopLogger } from 'kreconciler';
+import { logged } from '../../support/logged.js';
+import { tracedSdk } from '../../support/traced.js';
+
+describe('consoleLogger', () => {
+  it.each([
+    ['debug', ['debug', 'info', 'warn', 'error']],
+    ['info',  ['info', 'warn', 'error']],
+    ['warn',  ['warn', 'error']],
+    ['error', ['error']],
+  ] as const)('at level %s lets through %j, and says so', (level, through) => {
+    const logger = consoleLogger(level).with({ app: 'dns' });
+    for (const at of ['debug', 'info', 'warn', 'error'] as const) {
+      const write = vi.spyOn(console, at).mockReturnValue();
+      logger[at]('hello', { id: 'x' });
+      expect(write.mock.calls).toEqual((through as readonly string[]).includes(at) ? [['hello', { app: 'dns', id: 'x' }]] : []);
+      expect(logger.isEnabled?.(at)).toBe(write.mock.calls.length === 1);
+    }
+  });
+});
+
+describe('noopLogger', () => {
+  it('logs nothing, bound or not, and says so', () => {
+    expect(noopLogger.with({ id: 'x' }).isEnabled?.('error')).toBe(false);
+  });
+});
+
+describe('loggerWithContext', () => {
+  afterEach(() => {
+    context.disable();
+  });
+
+  it('binds the active span', () => {
+    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+    const { logger, lines } = logged();
+    const span = tracedSdk().tracer.startSpan('x');
+    context.with(trace.setSpan(ROOT_CONTEXT, span), () => {
+      loggerWithContext(logger).info('hello', { id: 'x' });
+    });
+    const { traceId, spanId } = span.spanContext();
+    expect(lines).toEqual([['info', 'hello', { id: 'x', traceId, spanId }]]);
+  });
+
+  it('is the logger itself where there is none', () => {
+    expect(loggerWithContext(noopLogger)).toBe(noopLogger);
+    expect(loggerWithContext(noopLogger, trace.setSpan(ROOT_CONTEXT, trace.getTracer('none').startSpan('x')))).toBe(noopLogger);
+  });
+});
+
+describe('logSnapshotOn', () => {
+  const controller = { inspect: () => ({ ready: 3 }) };
+
+  it('logs the snapshot at each signal, until unsubscribed', () => {
+    const { logger, lines } = logged();
+    const subscription = logSnapshotOn('SIGUSR2', controller, logger);
+    process.emit('SIGUSR2');
+    process.emit('SIGUSR2');
+    expect(lines).toEqual(Array(2).fill(['info', 'snapshot', { snapshot: { ready: 3 } }]));
+    subscription.unsubscribe();
+    expect(process.listenerCount('SIGUSR2')).toBe(0);
+  });
+
+  it('throws at the call if that is no signal', () => {
+    expect(() => logSnapshotOn('usr2', controller, noopLogger)).toThrow(/`signal` to be the name of a signal, such as `SIGUSR2`, got `usr2` \(string\)/);
+  });
+});
