@@ -6,9 +6,9 @@ import { SCOPE } from './scope.js';
 /** What `resync` reports of each list. */
 export interface ResyncMetrics {
   /** A list of `count` ids took `took` ms. */
-  listed(count: number, took: number): void;
+  readonly listed: (count: number, took: number) => void;
   /** A list failed after `took` ms. */
-  failed(took: number): void;
+  readonly failed: (took: number) => void;
 }
 
 const SUCCESS = { status: 'success' };

@@ -44,7 +44,7 @@ const FORMS: [form: string, looks: number, reconciler: (id: string, look: () => 
   }],
   ['a promise', 3, async (_, look) => {
     look();
-    await null;
+    await Promise.resolve();
     look();
     await sleep(1);
     look();
@@ -123,7 +123,7 @@ describe('the span `handle`', () => {
     const { tracer, spans } = tracedSdk();
     const { traced, record } = tracing({ tracer });
     const events = new Subject<string>();
-    const done = lastValueFrom(events.pipe(reconcile(traced(async () => { await null; tracer.startSpan('query').end(); })), record()));
+    const done = lastValueFrom(events.pipe(reconcile(traced(async () => { await Promise.resolve(); tracer.startSpan('query').end(); })), record()));
     const request = tracer.startSpan('request');
     context.with(trace.setSpan(context.active(), request), () => {
       events.next('x');

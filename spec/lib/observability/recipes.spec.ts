@@ -11,8 +11,8 @@ const NUMBERS: Record<number, string> = { 20: 'debug', 30: 'info', 40: 'warn', 5
 
 interface Recipe {
   readonly logger: Logger;
-  setLevel(level: string): void;
-  lines(): Record<string, unknown>[];
+  readonly setLevel: (level: string) => void;
+  readonly lines: () => Record<string, unknown>[];
 }
 
 function recipe(make: (stream: PassThrough) => Omit<Recipe, 'lines'>): Recipe {

@@ -336,7 +336,7 @@ describe('tracing as an operator', () => {
     ['maxItemRetries', -1,   /`maxItemRetries` to be a number >= 0/],
     ['maxItemRetries', '5',  /`maxItemRetries` to be a number >= 0/],
   ])('throws at the call if %s is %o', (field, value, message) => {
-    expect(() => tracing({ [field]: value } as TracingConfig)).toThrow(message);
+    expect(() => tracing({ [field]: value })).toThrow(message);
   });
 
   it('can be subscribed to again after its end, and starts anew', () => {
@@ -344,11 +344,13 @@ describe('tracing as an operator', () => {
     const { traced, record } = tracing({ tracer });
     const source = new Subject<string>();
     const loop = source.pipe(reconcile(traced(() => NEVER)), record());
-    for (const _ of [1, 2]) {
+    const live = (): void => {
       const subscription = loop.subscribe();
       source.next('x');
       subscription.unsubscribe();
-    }
+    };
+    live();
+    live();
     expect(spans('reconcile')).toHaveLength(2);
     expect(balance.started).toBe(balance.ended);
   });
