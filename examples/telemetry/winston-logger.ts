@@ -23,6 +23,6 @@ export function makeWinston(stream: NodeJS.WritableStream = process.stdout): Win
   return createLogger({
     level: 'info',
     format: format.combine(errors(), format.timestamp(), format.json()),
-    transports: [new transports.Stream({ stream })],
+    transports: new transports.Stream({ stream }),
   })
 }

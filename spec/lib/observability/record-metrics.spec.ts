@@ -1,7 +1,7 @@
 import { metrics } from '@opentelemetry/api';
 import { NEVER, Observable, of, Subject, throwError } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { recordMetrics, type RecordMetricsConfig } from 'kreconciler';
+import { recordMetrics } from 'kreconciler';
 import { reconcile, type Reconciler, type Result, type Step, TerminalError } from 'kreconciler/operators';
 import { deferred } from '../../support/controlled.js';
 import { measured } from '../../support/measured.js';

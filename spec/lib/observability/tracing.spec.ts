@@ -3,7 +3,7 @@ import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { AlwaysOffSampler, BasicTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { concat, ignoreElements, NEVER, type Observable, of, Subject, throwError, timer, VirtualTimeScheduler } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { tracing, type TracingConfig } from 'kreconciler';
+import { tracing } from 'kreconciler';
 import { constant, reconcile, type ReconcileConfig, type Reconciler, type Result, type Step, TerminalError, type Trigger } from 'kreconciler/operators';
 import { deferred } from '../../support/controlled.js';
 import { tracedSdk } from '../../support/traced.js';
