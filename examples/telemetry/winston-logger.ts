@@ -23,6 +23,7 @@ export function makeWinston(stream: NodeJS.WritableStream = process.stdout): Win
   return createLogger({
     level: 'info',
     format: format.combine(errors(), format.timestamp(), format.json()),
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- its own, as winston's types have it
     transports: new transports.Stream({ stream }),
   })
 }
