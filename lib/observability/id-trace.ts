@@ -11,7 +11,6 @@ export class IdTrace {
   /** The context in which the attempt in hand is to run. */
   active: Context | undefined;
   #root: Span | undefined;
-  #rootContext = ROOT_CONTEXT;
   #links = 0;
   #handle: Span | undefined;
   /** Events that the run in hand cannot serve: the next trace is about them. */
@@ -53,9 +52,11 @@ export class IdTrace {
 
   started({ worker, attempt, reason }: Started): void {
     const { id } = this;
-    this.#open(undefined).addEvent('dequeue');
-    this.#handle = this.tracer.startSpan('handle', { attributes: { id, attempt, reason, workerId: worker } }, this.#rootContext);
-    this.active = trace.setSpan(this.#rootContext, this.#handle);
+    const root = this.#open(undefined);
+    root.addEvent('dequeue');
+    const attributes = { id, attempt, reason, workerId: worker };
+    this.#handle = this.tracer.startSpan('handle', { attributes }, trace.setSpan(ROOT_CONTEXT, root));
+    this.active = trace.setSpan(ROOT_CONTEXT, this.#handle);
   }
 
   succeeded(): void {
@@ -102,7 +103,6 @@ export class IdTrace {
     this.#links = links.length;
     const attributes = stream === undefined ? { id } : { id, stream };
     this.#root = this.tracer.startSpan('reconcile', { kind: SpanKind.CONSUMER, root: true, attributes, links }, ROOT_CONTEXT);
-    this.#rootContext = trace.setSpan(ROOT_CONTEXT, this.#root);
     return this.#root;
   }
 

@@ -45,8 +45,15 @@ export function tracing(config: TracingConfig = {}): Tracing {
   expected('maxItemRetries', maxItemRetries, 'a number >= 0', typeof maxItemRetries === 'number' && maxItemRetries >= 0);
   const ids = new Map<string, IdTrace>();
   let tracer: Tracer | undefined;
-  let seen: { readonly step: Step; readonly spanContext: SpanContext | undefined } | undefined;
+  let works: boolean | undefined;
+  let seen: Step | undefined;
+  let seenIn: SpanContext | undefined;
 
+  const stop = (): void => {
+    for (const id of ids.values()) id.close();
+    ids.clear();
+    tracer = works = seen = seenIn = undefined;
+  };
   const follow = (step: Step): void => {
     seen = undefined;
     if (tracer === undefined || step.kind === 'rejected' || step.kind === 'abandoned' || step.kind === 'released') return;
@@ -74,12 +81,11 @@ export function tracing(config: TracingConfig = {}): Tracing {
     if (id.isOver) ids.delete(step.id);
     else ids.set(step.id, id);
     const settles = step.kind === 'succeeded' || step.kind === 'requeued' || step.kind === 'dropped';
-    seen = { step, spanContext: settles ? before : id.spanContext };
-    // Only a tracer that does nothing, for want of an SDK, makes root spans of no trace.
-    if (seen.spanContext !== undefined && !isSpanContextValid(seen.spanContext)) {
-      tracer = seen = undefined;
-      ids.clear();
-    }
+    seen = step;
+    seenIn = settles ? before : id.spanContext;
+    // Only a tracer that does nothing, for want of an SDK, makes root spans of no trace. It is asked once.
+    if (works === undefined && seenIn !== undefined) works = isSpanContextValid(seenIn);
+    if (works === false) stop();
   };
 
   return {
@@ -92,16 +98,12 @@ export function tracing(config: TracingConfig = {}): Tracing {
         tracer = given ?? trace.getTracer(SCOPE);
         return steps.pipe(
           observing(follow),
-          finalize(() => {
-            for (const id of ids.values()) id.close();
-            ids.clear();
-            tracer = seen = undefined;
-          }),
+          finalize(stop),
         );
       }),
     spanContext: (of) => {
       if (typeof of === 'string') return ids.get(of)?.spanContext;
-      return seen?.step === of ? seen.spanContext : undefined;
+      return of === seen ? seenIn : undefined;
     },
   };
 }
