@@ -19,6 +19,7 @@ import { callable, checkScheduler } from '../operators/config.js';
 import { isDelay } from '../operators/errors.js';
 import { expected } from '../operators/expected.js';
 import { isObservableInput } from '../operators/observable-input.js';
+import { measuredList } from './observability/measured-list.js';
 import { defaultObservability, type Observability } from './observability/observability.js';
 import { withSignal } from './with-signal.js';
 
@@ -79,6 +80,7 @@ export function resync(config: ResyncConfig): Observable<string> {
   );
   const round = merge(listing, overtime).pipe(
     take(1),
+    measuredList(observability, scheduler),
     retry({
       delay: (error, failures) => {
         const delay = delayAfter(failures, error);

@@ -3,7 +3,7 @@ import { type MonoTypeOperatorFunction, pipe } from 'rxjs';
 import type { ReconcileContext, Reconciler, Step } from '../../operators/types.js';
 import type { Logger } from '../logger.js';
 import { logSteps } from './log-steps.js';
-import { loggerWithContext, traceFields } from './logger-with-context.js';
+import { traceFields } from './logger-with-context.js';
 import type { Observability } from './observability.js';
 import { recordMetrics, type RecordMetricsConfig } from './record-metrics.js';
 import { SCOPE } from './scope.js';
@@ -39,9 +39,9 @@ export function instrument(observability: Observability, config: InstrumentConfi
     traced: traces.traced,
     steps: pipe(recordMetrics({ ...config, meter: meterProvider.getMeter(SCOPE) }), traces.record(), logSteps(logger, traces)),
     loggerFor: ({ id, worker, attempt }) => {
-      const bound = logger.with({ id, worker, attempt });
       // Without a context manager no span is active, but it is known all the same.
-      return trace.getSpan(context.active()) === undefined ? bound.with({ ...traceFields(traces.spanContext(id)) }) : loggerWithContext(bound);
+      const span = trace.getSpanContext(context.active()) ?? traces.spanContext(id);
+      return logger.with({ id, worker, attempt, ...traceFields(span) });
     },
   };
 }

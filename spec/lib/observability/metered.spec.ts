@@ -1,8 +1,7 @@
 import { metrics } from '@opentelemetry/api';
-import { of, Subject } from 'rxjs';
+import { map, mergeMap, type Observable, of, Subject, throwError, timer, VirtualTimeScheduler } from 'rxjs';
 import { expect, it } from 'vitest';
-import { metered } from 'kreconciler';
-import { resyncMetrics } from '../../../lib/observability/resync-metrics.js';
+import { constant, metered, noopLogger, resync } from 'kreconciler';
 import { meteredSdk, series } from '../../support/metered.js';
 
 it('metered counts the events of a stream', async () => {
@@ -26,18 +25,21 @@ it('metered throws at the call if the name is no string', () => {
   expect(() => metered(5 as unknown as string)).toThrow(/`name` to be a string/);
 });
 
-it('resyncMetrics counts what was listed and measures each list', async () => {
+it('resync counts what was listed and measures each list, in the time of its scheduler', async () => {
   const { provider, collect } = meteredSdk();
-  const { listed, failed } = resyncMetrics({ logger: undefined as never, meterProvider: provider });
-  listed(3, 20);
-  listed(4, 30);
-  failed(500);
+  const scheduler = new VirtualTimeScheduler();
+  scheduler.maxFrames = 2000;
+  let lists = 0;
+  const list = (): Observable<string[]> =>
+    lists++ === 1 ? timer(500, scheduler).pipe(mergeMap(() => throwError(() => new Error('boom')))) : timer(20, scheduler).pipe(map(() => ['a', 'b', 'c']));
+  resync({ every: 1000, list, backoff: constant(100), observability: { logger: noopLogger, meterProvider: provider }, scheduler }).subscribe();
+  scheduler.flush();
   const all = await collect();
-  expect(all.get('kreconciler_stream_resync_item_count')).toMatchObject({ descriptor: { unit: '{count}' }, dataPoints: [{ attributes: {}, value: 7 }] });
+  expect(all.get('kreconciler_stream_resync_item_count')).toMatchObject({ descriptor: { unit: '{count}' }, dataPoints: [{ attributes: {}, value: 6 }] });
   expect(all.get('kreconciler_stream_resync_millis')).toMatchObject({
     descriptor: { unit: 'ms' },
     dataPoints: [
-      { attributes: { status: 'success' }, value: { count: 2, sum: 50 } },
+      { attributes: { status: 'success' }, value: { count: 2, sum: 40 } },
       { attributes: { status: 'error' }, value: { count: 1, sum: 500 } },
     ],
   });
