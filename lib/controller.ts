@@ -28,6 +28,7 @@ import { checkEventStreams, type EventStream, eventStream } from './event-stream
 import { Guarded } from './guarded.js';
 import { inspect, type Inspection } from './inspect.js';
 import { type Leading, leading } from './leading.js';
+import { instrument } from './observability/instrument.js';
 
 /**
  * Runs a reconcile loop over event streams while this process leads. (Go: `Controller`, `New`.)
@@ -128,14 +129,16 @@ export class Controller {
 
   /** One loop lives over all terms, with the streams gated in front of it, so that an id stays serial across them (L7). */
   #loop(leads: Observable<Leading>, reset: Observable<void>, stop: Observable<unknown>): Observable<never> {
-    const { logger } = this.#settings.observability;
+    const isLeading = leads.pipe(map((now) => now !== false));
+    const telemetry = instrument(this.#settings.observability, { ...this.#settings, leading: isLeading });
     const streams = merge(...Object.entries(this.#streams).map(([name, stream]) => eventStream(name, stream)));
     return concat(streams, this.#settled()).pipe(
-      whileLeading(leads.pipe(map((now) => now !== false))),
-      reconcileWith(this.#reconciler as Reconciler, { ...this.#settings, reset: merge(reset, this.#settings.reset), stop: merge(stop, this.#settings.stop) }, {
-        Context: controllerContext(logger, () => (this.#leading === false ? undefined : this.#leading.term)),
+      whileLeading(isLeading),
+      reconcileWith(telemetry.traced(this.#reconciler) as Reconciler, { ...this.#settings, reset: merge(reset, this.#settings.reset), stop: merge(stop, this.#settings.stop) }, {
+        Context: controllerContext(telemetry.loggerFor, () => (this.#leading === false ? undefined : this.#leading.term)),
         inspector: (queue) => this.#queues.push(queue),
       }),
+      telemetry.steps,
       tap((step) => {
         this.#steps.next(step);
       }),
