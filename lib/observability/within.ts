@@ -7,8 +7,8 @@ type Answer = ReturnType<Reconciler>;
 
 /**
  * Calls a reconciler with `active` as the active context, and sees to it that it is active too wherever code of the user
- * runs later because of what it returned. Whoever waits for the answer is called in the context in which it waited, so that
- * the span of one id is never active while the loop goes on with the next.
+ * runs later because of what it returned. The loop hears of the end of the answer in its own context, so that the span of one
+ * id is never active while it goes on with the next.
  */
 export function within<C>(active: Context, reconciler: Reconciler<C>, id: string, run: C): Answer {
   const answer: unknown = context.with(active, reconciler, undefined, id, run);
@@ -21,13 +21,14 @@ export function within<C>(active: Context, reconciler: Reconciler<C>, id: string
 }
 
 function observableWithin(active: Context, answer: ObservableInput<unknown>): Observable<unknown> {
-  // Made by hand: no operator can put subscribing, emitting and unsubscribing into contexts of their own.
+  // Made by hand: no operator can put subscribing, ending and unsubscribing into contexts of their own.
   return new Observable((subscriber) => {
     const outer = context.active();
     const observer = {
-      next: context.bind(outer, (value: unknown) => {
+      // The loop only keeps it; it goes on when the answer ends.
+      next: (value: unknown) => {
         subscriber.next(value);
-      }),
+      },
       error: context.bind(outer, (error: unknown) => {
         subscriber.error(error);
       }),

@@ -1,5 +1,5 @@
 import { metrics } from '@opentelemetry/api';
-import { NEVER, Observable, of, Subject, throwError } from 'rxjs';
+import { concat, NEVER, Observable, of, Subject, throwError } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { recordMetrics } from 'kreconciler';
 import { reconcile, type Reconciler, type Result, type Step, TerminalError } from 'kreconciler/operators';
@@ -10,8 +10,9 @@ import { meteredSdk, series, total } from '../../support/metered.js';
 const LANE = { workerId: 0, workerName: 'default' };
 const GAUGES = ['worker_queue_size', 'waiting', 'running', 'abandoned', 'oldest_unconverged_millis'].map((name) => `kreconciler_${name}`);
 
+const BOOM = new Error('boom');
+
 describe('recordMetrics', () => {
-  const BOOM = new Error('boom');
   const fails = (times: number, failure: () => Result): Reconciler => (_, { attempt }) => (attempt <= times ? failure() : undefined);
 
   it.each<[string, Reconciler, Record<string, number>]>([
@@ -265,6 +266,20 @@ describe('convergence', () => {
     loop.pass(1000);
     expect(await took(loop)).toEqual([1, 0]);
     expect(await age(loop)).toBe(0);
+  });
+
+  it('of an event during a poll that fails counts from the event to the success of the retry', async () => {
+    const loop = measured((_, { reason }) => (reason === 'requeue' ? concat(loop.takes(50), throwError(() => BOOM)) : reason === 'event' ? { requeueDelay: 100 } : undefined));
+    loop.events.next('x');
+    loop.pass(120);
+    loop.events.next('x');
+    loop.pass(29);
+    expect(await age(loop)).toBe(29);
+    loop.pass(20);
+    expect(await age(loop)).toBe(49);
+    loop.pass(1000);
+    const succeeded = loop.steps.find(({ kind }) => kind === 'succeeded');
+    expect(await took(loop)).toEqual([2, succeeded!.at - 120]);
   });
 
   it('is given up when the id is dropped, and starts afresh with its next event', async () => {

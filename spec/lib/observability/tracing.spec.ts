@@ -310,6 +310,14 @@ describe('the links of a trace', () => {
     expect(linked(spans('reconcile')[1]!)).toEqual([spans('reconcile')[0]!.spanContext().traceId, origin(1).traceId]);
   });
 
+  it('do not lead to a poll that was dropped', () => {
+    const { events, reset, spans } = traced((_, __, ___, reason) => (reason === 'event' ? { requeueDelay: 500 } : {}));
+    events.next('x');
+    reset.next();
+    events.next('x');
+    expect(linked(spans('reconcile')[1]!)).toEqual([]);
+  });
+
   it('are 128 at most, the first ones', () => {
     const { events, spans, pass } = traced((_, takes) => takes(5));
     events.next('x');

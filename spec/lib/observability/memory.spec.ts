@@ -1,0 +1,29 @@
+import { Subject } from 'rxjs';
+import { queryObjects } from 'node:v8';
+import { expect, it } from 'vitest';
+import { instrument, noopLogger } from 'kreconciler';
+import { reconcile, type Reconciler, TerminalError } from 'kreconciler/operators';
+import { IdTrace } from '../../../lib/observability/id-trace.js';
+import { Life } from '../../../lib/observability/life.js';
+import { meteredSdk } from '../../support/metered.js';
+import { tracedSdk } from '../../support/traced.js';
+
+it('ids that are done leave nothing behind in a loop that lives on', () => {
+  const telemetry = instrument({ logger: noopLogger, meterProvider: meteredSdk().provider, tracerProvider: tracedSdk().provider });
+  const reset = new Subject<void>();
+  const events = new Subject<string>();
+  const reconciler: Reconciler = (id) => {
+    if (id.startsWith('drop')) throw new TerminalError(id);
+    if (id.startsWith('poll')) return { requeueDelay: 60_000 };
+    if (id.startsWith('fail')) return { error: id };
+    return undefined;
+  };
+  const subscription = events.pipe(reconcile(telemetry.traced(reconciler), { reset }), telemetry.steps).subscribe();
+  for (let n = 0; n < 100; n++) for (const fate of ['succeed', 'drop', 'poll', 'fail']) events.next(`${fate} ${n}`);
+  // The first to read the heap collects garbage, too.
+  const left = (): number[] => [queryObjects(Life, { format: 'count' }), queryObjects(IdTrace, { format: 'count' })];
+  expect(left()).toEqual([200, 200]);
+  reset.next();
+  expect(left()).toEqual([0, 0]);
+  subscription.unsubscribe();
+});
