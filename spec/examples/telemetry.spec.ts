@@ -1,11 +1,19 @@
 import { context, metrics, propagation, trace } from '@opentelemetry/api';
-import { readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { Subject } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { constant, Controller, type ControllerContext, noopLogger, observability, type Reconciler, resync, type Result, TerminalError } from 'kreconciler';
+import { stateOf } from '../../examples/supervisor/state.js';
 import { startTelemetry } from '../../examples/telemetry/sdk.js';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** One series of a text that Prometheus scrapes. */
 interface Series {
@@ -81,11 +89,17 @@ async function live(): Promise<void> {
 
 let port: number;
 
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
 beforeAll(async () => {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  ({ port } = server.address() as { port: number });
-  await new Promise((resolve) => server.close(resolve));
+  port = await freePort();
   const end = await startTelemetry(port, (line) => spans.push(line));
   await live();
   await end();
@@ -137,5 +151,29 @@ describe('the example telemetry', () => {
     expect(spans).toContainEqual(expect.stringMatching(/^[0-9a-f]{8} {2}reconcile {2}id=slow stream=files {2}\d+ ms {2}enqueue > dequeue$/));
     expect(spans).toContainEqual(expect.stringMatching(/^[0-9a-f]{8} {4}handle {2}id=throws attempt=2 reason=retry workerId=0 {2}\d+ ms {2}failed: boom {2}exception$/));
     expect(spans).toContainEqual(expect.stringMatching(/^[0-9a-f]{8} {2}reconcile {2}id=polls .* linked to [0-9a-f]{8}$/));
+  });
+
+  it('is the supervisor, run as a user does: it can be scraped, prints its spans, and ends after its time', { timeout: 60_000 }, async () => {
+    const root = mkdtempSync(join(tmpdir(), 'supervisor-'));
+    const port = String(await freePort());
+    try {
+      cpSync(join(ROOT, 'examples/supervisor/services'), root, { recursive: true });
+      writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
+      const args = ['run', '--silent', 'example:telemetry', '--', '--for', '5', '--json', '--dir', root, '--state', join(root, 'state')];
+      const child = spawn('npm', args, { cwd: ROOT, env: { ...process.env, PROMETHEUS_PORT: port }, stdio: ['ignore', 'ignore', 'pipe'] });
+      let printed = '';
+      child.stderr.on('data', (chunk) => (printed += String(chunk)));
+      const exited = once(child, 'exit');
+      let scraped: Series[] = [];
+      while (child.exitCode === null && !scraped.some(({ name }) => name === 'kreconciler_convergence_millis_count')) {
+        scraped = await fetch(`http://127.0.0.1:${port}/metrics`).then(async (response) => parse(await response.text()), () => []);
+        await sleep(50);
+      }
+      expect((await exited)[0]).toBe(0);
+      expect(scraped).toContainEqual(expect.objectContaining({ name: 'kreconciler_leader', value: 1 }));
+      for (const id of ['flaky', 'ticker', 'web', 'worker']) expect(printed).toMatch(new RegExp(`  reconcile  id=${id} stream=resync  `));
+    } finally {
+      for (const folder of [stateOf(root), root]) rmSync(folder, { recursive: true, force: true });
+    }
   });
 });
