@@ -55,7 +55,7 @@ async function supervisor(args: Arguments): Promise<void> {
   const deaths$ = processes.deaths.pipe(share());
   const statuses$ = new Subject<Status>();
   const screen = new Screen(process.stdout);
-  const logger = args.json ? consoleLogger('warn') : lineLogger((line) => screen.print(line));
+  const observe = (level: 'warn' | 'error') => observability({ logger: args.json ? consoleLogger(level) : lineLogger(level, (line) => screen.print(line)) });
 
   // The loop that makes the one the other.
   const controller = new Controller(
@@ -68,7 +68,8 @@ async function supervisor(args: Arguments): Promise<void> {
       // A run stops processes, which takes the grace and a little, and then waits for those that it starts.
       maxReconcileTime: args.grace * 1000 + 20_000,
       shutdownGrace: args.grace * 1000 + 20_000,
-      observability: observability({ logger }),
+      // Its warnings are steps, which are printed anyway.
+      observability: observe('error'),
     },
     supervise({ services: folder, processes, tell: (status) => statuses$.next(status) }),
     {
@@ -80,7 +81,7 @@ async function supervisor(args: Arguments): Promise<void> {
       resync: resync({
         every: 10_000,
         list: async () => [...new Set([...(await folder.ids()), ...processes.ids()])],
-        observability: observability({ logger }),
+        observability: observe('warn'),
       }),
     },
   );

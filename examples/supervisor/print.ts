@@ -35,12 +35,12 @@ export function stepToJson(step: Step): string {
   return JSON.stringify(step, (_, value: unknown) => (value instanceof Error ? { name: value.name, message: value.message } : value));
 }
 
-/** A logger whose warnings and errors become lines: the console would write across the table. */
-export function lineLogger(print: (line: string) => void): Logger {
+/** A logger whose errors, and warnings from level `warn` on, become lines: the console would write across the table. */
+export function lineLogger(level: 'warn' | 'error', print: (line: string) => void): Logger {
   const log = (message: string, { error }: LogFields = {}) => {
     print(`${message}${because(error)}`);
   };
-  return { ...noopLogger, with: () => lineLogger(print), warn: log, error: log };
+  return { ...noopLogger, with: () => lineLogger(level, print), ...(level === 'warn' && { warn: log }), error: log };
 }
 
 export function messageOf(error: unknown): string {
