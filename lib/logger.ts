@@ -24,7 +24,6 @@ export interface Logger {
 /** Logs nothing. */
 export const noopLogger: Logger = {
   with: () => noopLogger,
-  isEnabled: () => false,
   debug: () => undefined,
   info: () => undefined,
   warn: () => undefined,

@@ -1,7 +1,7 @@
 import { defer, type MonoTypeOperatorFunction } from 'rxjs';
 import { expected } from '../../operators/expected.js';
 import type { Step } from '../../operators/types.js';
-import type { Logger, LogLevel } from '../logger.js';
+import { type Logger, type LogLevel, noopLogger } from '../logger.js';
 import { traceFields } from './logger-with-context.js';
 import { observing } from './observing.js';
 import type { Tracing } from './tracing.js';
@@ -24,6 +24,7 @@ export function logSteps(logger: Logger, traces?: Pick<Tracing, 'spanContext'>):
   expected('logger', logger, 'a Logger', typeof (logger as Partial<Logger> | undefined)?.debug === 'function');
   return (steps) =>
     defer(() => {
+      if (logger === noopLogger) return steps;
       const levelOf = levels();
       const log = (step: Step): void => {
         const level = levelOf(step);

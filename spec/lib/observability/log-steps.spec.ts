@@ -65,6 +65,13 @@ describe('logSteps', () => {
     ]);
   });
 
+  it('puts nothing between for the logger that logs nothing', () => {
+    const steps = new Subject<Step>();
+    const subscribed = vi.spyOn(steps, 'subscribe');
+    steps.pipe(logSteps(noopLogger.with({ app: 'dns' }))).subscribe();
+    expect((subscribed.mock.calls[0]?.[0] as object).constructor.name).toBe('SafeSubscriber');
+  });
+
   it('makes no fields for a level that goes nowhere', () => {
     const debug = vi.fn();
     const logger: Logger = { ...noopLogger, isEnabled: (level) => level !== 'debug', debug };

@@ -1,7 +1,8 @@
 import { context, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { of } from 'rxjs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { consoleLogger, loggerWithContext, logSnapshotOn, noopLogger } from 'kreconciler';
+import { consoleLogger, loggerWithContext, logSnapshotOn, logSteps, noopLogger, type Step } from 'kreconciler';
 import { logged } from '../../support/logged.js';
 import { tracedSdk } from '../../support/traced.js';
 
@@ -23,8 +24,14 @@ describe('consoleLogger', () => {
 });
 
 describe('noopLogger', () => {
-  it('logs nothing, bound or not, and says so', () => {
-    expect(noopLogger.with({ id: 'x' }).isEnabled?.('error')).toBe(false);
+  it('is the same bound, so that it can be told by its identity', () => {
+    expect(noopLogger.with({ id: 'x' })).toBe(noopLogger);
+  });
+
+  it('can be spread into a logger that does log', () => {
+    const warn = vi.fn();
+    of<Step>({ kind: 'abandoned', id: 'x', worker: 0, at: 0 }).pipe(logSteps({ ...noopLogger, warn })).subscribe();
+    expect(warn).toHaveBeenCalledExactlyOnceWith('abandoned', { id: 'x', worker: 0 });
   });
 });
 
