@@ -1,6 +1,7 @@
 /** What goes beside a message, as `name: value`. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
+/** How much a message matters, the least first. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /**

@@ -1,4 +1,4 @@
-import { fromEvent, type Subscription } from 'rxjs';
+import { Subscription } from 'rxjs';
 import { expected } from '../../operators/expected.js';
 import type { Logger } from '../logger.js';
 
@@ -16,8 +16,10 @@ import type { Logger } from '../logger.js';
  */
 export function logSnapshotOn(signal: string, controller: { inspect(): unknown }, logger: Logger): Subscription {
   expected('signal', signal, 'the name of a signal, such as `SIGUSR2`', /^SIG[A-Z0-9]+$/.test(signal));
-  // eslint-disable-next-line rxjs-x/no-ignored-error -- it cannot fail
-  return fromEvent(process, signal).subscribe(() => {
+  const log = (): void => {
     logger.info('snapshot', { snapshot: controller.inspect() });
-  });
+  };
+  // By hand: `fromEvent` would tell nobody of a signal that cannot be listened to.
+  process.on(signal, log);
+  return new Subscription(() => process.off(signal, log));
 }

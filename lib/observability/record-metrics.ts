@@ -9,6 +9,7 @@ import { LoopMetrics } from './loop-metrics.js';
 import { observing } from './observing.js';
 import { SCOPE } from './scope.js';
 
+/** What {@link recordMetrics} measures with, and what it has to know of the loop. */
 export interface RecordMetricsConfig {
   /** Default: that of the globally registered provider, looked up at each subscription, so that it may be registered late. */
   readonly meter?: Meter | undefined;

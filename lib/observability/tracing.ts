@@ -7,6 +7,7 @@ import { observing } from './observing.js';
 import { SCOPE } from './scope.js';
 import { within } from './within.js';
 
+/** What {@link tracing} traces with, and what it has to know of the loop. */
 export interface TracingConfig {
   /** Default: that of the globally registered provider, looked up at each subscription, so that it may be registered late. */
   readonly tracer?: Tracer | undefined;

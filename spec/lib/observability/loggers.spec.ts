@@ -1,5 +1,7 @@
 import { context, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { of } from 'rxjs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { consoleLogger, loggerWithContext, logSnapshotOn, logSteps, noopLogger, type Step } from 'kreconciler';
@@ -68,6 +70,23 @@ describe('logSnapshotOn', () => {
     expect(lines).toEqual(Array(2).fill(['info', 'snapshot', { snapshot: { ready: 3 } }]));
     subscription.unsubscribe();
     expect(process.listenerCount('SIGUSR2')).toBe(0);
+  });
+
+  // Only the main thread can listen to signals, so that Node refuses nothing elsewhere.
+  it('hears a real signal, and throws at the call if one cannot be listened to', { timeout: 60_000 }, async () => {
+    const script = `
+      import { consoleLogger, logSnapshotOn } from 'kreconciler';
+      const controller = { inspect: () => ({ ready: 3 }) };
+      const snapshots = logSnapshotOn('SIGUSR2', controller, { ...consoleLogger(), info: (message, fields) => {
+        console.log(message, JSON.stringify(fields));
+        snapshots.unsubscribe();
+        clearInterval(alive);
+      } });
+      const alive = setInterval(() => {}, 1000);
+      try { logSnapshotOn('SIGKILL', controller, consoleLogger()); } catch (error) { console.log(error.code); }
+      process.kill(process.pid, 'SIGUSR2');`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script]);
+    expect(stdout).toBe('EINVAL\nsnapshot {"snapshot":{"ready":3}}\n');
   });
 
   it('throws at the call if that is no signal', () => {
