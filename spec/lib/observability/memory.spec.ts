@@ -9,7 +9,8 @@ import { tracedSdk } from '../../support/traced.js';
 
 it('ids that are done leave nothing behind in a loop that lives on', () => {
   const remembered = [Life, IdTrace].map((kind) => ({ kind, maps: new Set<Map<unknown, unknown>>() }));
-  const set = Map.prototype.set as (this: unknown, key: unknown, value: unknown) => Map<unknown, unknown>;
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called with its map below
+  const { set } = Map.prototype;
   vi.spyOn(Map.prototype, 'set').mockImplementation(function (this: Map<unknown, unknown>, key, value) {
     for (const { kind, maps } of remembered) if (value instanceof kind) maps.add(this);
     return set.call(this, key, value);

@@ -115,7 +115,7 @@ describe('tracing', () => {
     ['a string',            'no',                        '`no` (string)'],
     ['undefined',           undefined,                   '`undefined`'],
     ['an object',           { code: 5 },                 '`{"code":5}` (object)'],
-    ['one that resists',    { get message() { throw BOOM; } }, '[object Object]'],
+    ['one that resists',    { get message() { throw BOOM; } }, '(object)'],
   ])('records whatever was thrown: %s', (_, error, message) => {
     const { events, spans, balance } = traced(() => {
       throw error;
