@@ -34,6 +34,6 @@ export class Clock extends VirtualTimeScheduler {
 }
 
 /** Lets the promises settle, and those that wait for them. */
-export async function settled(): Promise<void> {
+async function settled(): Promise<void> {
   for (let i = 0; i < 12; i++) await Promise.resolve();
 }
