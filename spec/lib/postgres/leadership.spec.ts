@@ -1,0 +1,252 @@
+import pg from 'pg';
+import { type Subscription } from 'rxjs';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { noopLogger, observability, type Term } from 'kreconciler';
+import { leadership, type LeadershipConfig } from 'kreconciler/postgres';
+import { type Database, database } from '../../../examples/postgres/database.js';
+import { flakyProxy } from '../../support/flaky-proxy.js';
+
+/** Real time on a real server: the times are short, and only order and bounds are asserted. */
+const quick = { heartbeat: 50, deadline: 300, retry: 50, observability: observability({ logger: noopLogger }) };
+
+let server: Database;
+let pool: pg.Pool;
+let subscriptions: Subscription[] = [];
+let names = 0;
+
+beforeAll(async () => {
+  server = await database();
+  pool = new pg.Pool({ connectionString: server.url });
+  pool.on('error', () => undefined);
+});
+afterEach(() => {
+  for (const subscription of subscriptions) subscription.unsubscribe();
+  subscriptions = [];
+});
+afterAll(async () => {
+  await pool.end();
+  await server.stop();
+});
+
+function aName(): string {
+  return `name "${String(names++)}" of '${String(process.pid)}'`;
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Until `holds` throws no more. */
+function eventually(holds: () => unknown): Promise<unknown> {
+  return vi.waitFor(holds, { timeout: 8_000, interval: 5 });
+}
+
+/** One that competes, and all it has said so far. */
+function replica(config: Partial<LeadershipConfig> & { readonly name: string }) {
+  const said: (Term | false)[] = [];
+  const subscription = leadership({ connection: server.url, ...quick, ...config }).subscribe((leads) => said.push(leads));
+  subscriptions.push(subscription);
+  return {
+    said,
+    leads: () => eventually(() => expect(said.at(-1)).toHaveProperty('term')),
+    isLost: () => eventually(() => expect(said.at(-1)).toBe(false)),
+    stepDown: () => subscription.unsubscribe(),
+  };
+}
+
+/** The server processes that hold the lock of a name. */
+async function holders(name: string): Promise<number[]> {
+  const { rows } = await pool.query<{ pid: number }>(
+    `SELECT pid FROM pg_locks, hashtextextended($1, 0) AS hash
+     WHERE locktype = 'advisory' AND granted AND objsubid = 2
+       AND classid = ((hash >> 32) & 4294967295)::oid AND objid = (hash & 4294967295)::oid`,
+    [name],
+  );
+  return rows.map(({ pid }) => pid);
+}
+
+describe('leadership', () => {
+  it('should say false first, and then the term', async () => {
+    const one = replica({ name: aName() });
+    expect(one.said).toEqual([false]);
+    await one.leads();
+    expect(one.said).toEqual([false, { term: 1 }]);
+  });
+
+  it('should have one leader at a time, and a greater term each time', async () => {
+    const name = aName();
+    const one = replica({ name });
+    await one.leads();
+    const others = [replica({ name }), replica({ name })];
+    await pause(300);
+    expect(others.map(({ said }) => said)).toEqual([[false], [false]]);
+    expect(await holders(name)).toHaveLength(1);
+    one.stepDown();
+    await eventually(() => expect(others.flatMap(({ said }) => said)).toContainEqual({ term: 2 }));
+    await pause(100);
+    expect(others.flatMap(({ said }) => said)).toHaveLength(3);
+  });
+
+  it('should keep names apart', async () => {
+    await Promise.all([replica({ name: aName() }).leads(), replica({ name: aName() }).leads()]);
+  });
+
+  it('should hand over at once when a leader steps down, however seldom the others try', async () => {
+    const name = aName();
+    const one = replica({ name });
+    await one.leads();
+    const two = replica({ name, retry: 60_000, connection: `${server.url}?application_name=patient` });
+    await eventually(async () => {
+      const { rows } = await pool.query(
+        `SELECT FROM pg_stat_activity WHERE application_name = 'patient' AND query LIKE 'SELECT pg_try_advisory_lock%' AND state = 'idle'`,
+      );
+      expect(rows).toHaveLength(1);
+    });
+    expect(two.said).toEqual([false]);
+    one.stepDown();
+    await two.leads();
+  });
+
+  it('should say false as soon as its connection is cut, and lead again in a new term', async () => {
+    const name = aName();
+    const one = replica({ name });
+    await one.leads();
+    const [pid] = await holders(name);
+    await pool.query('SELECT pg_terminate_backend($1)', [pid]);
+    await eventually(() => expect(one.said).toEqual([false, { term: 1 }, false, { term: 2 }]));
+  });
+
+  it('should say false before the lock is free, when PostgreSQL does not answer any more', async () => {
+    const name = aName();
+    const proxy = await flakyProxy(server.url);
+    const one = replica({ name, connection: proxy.url });
+    await one.leads();
+    const two = replica({ name });
+    const since = performance.now();
+    proxy.freeze();
+    await one.isLost();
+    const noticed = performance.now() - since;
+    expect(two.said).toEqual([false]);
+    await two.leads();
+    const handedOver = performance.now() - since;
+    // The second is for a machine that is busy.
+    expect(noticed).toBeLessThan(quick.heartbeat + quick.deadline + 1_000);
+    expect(handedOver).toBeLessThan(2 * 1.2 * quick.retry + 2 * quick.deadline + 1_000);
+    proxy.thaw();
+    two.stepDown();
+    await one.leads();
+    expect(one.said).toEqual([false, { term: 1 }, false, { term: 3 }]);
+    one.stepDown();
+    await proxy.close();
+  });
+
+  it('should survive a restart of PostgreSQL', async () => {
+    const one = replica({ name: aName() });
+    await one.leads();
+    await server.restart();
+    await eventually(() => expect(one.said).toEqual([false, { term: 1 }, false, { term: 2 }]));
+  }, 20_000);
+
+  it('should leave nothing behind when it is unsubscribed, at whatever moment', async () => {
+    const name = aName();
+    for (let ms = 0; ms < 60; ms += 6) {
+      const one = replica({ name, connection: `${server.url}?application_name=left` });
+      await pause(ms);
+      one.stepDown();
+    }
+    await eventually(async () => {
+      const { rows } = await pool.query(`SELECT FROM pg_stat_activity WHERE application_name = 'left'`);
+      expect(rows).toHaveLength(0);
+    });
+    expect(await holders(name)).toEqual([]);
+  });
+
+  it('should keep the tokens in any table it is given, quoted safely', async () => {
+    const [schema, table] = [`odd "schema"; --`, `it's "x"; DROP TABLE y`];
+    await pool.query(`CREATE SCHEMA IF NOT EXISTS ${pg.escapeIdentifier(schema)}`);
+    await replica({ name: aName(), schema, table }).leads();
+    const { rows } = await pool.query(`SELECT term FROM ${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(table)}`);
+    expect(rows).toEqual([{ term: '1' }]);
+  });
+
+  it('should need no right to create a table that is there', async () => {
+    await replica({ name: aName() }).leads();
+    await pool.query(`CREATE ROLE plain LOGIN PASSWORD 'plain'; REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+      GRANT SELECT, INSERT, UPDATE ON kreconciler_terms TO plain`);
+    const url = new URL(server.url);
+    url.username = url.password = 'plain';
+    await replica({ name: aName(), connection: url.href }).leads();
+  });
+
+  it('should borrow from a pool, and never give back a client whose settings it has changed', async () => {
+    const own = new pg.Pool({ connectionString: server.url, max: 1 });
+    const one = replica({ name: aName(), connection: own });
+    await one.leads();
+    expect([own.totalCount, own.idleCount]).toEqual([1, 0]);
+    one.stepDown();
+    const { rows } = await own.query('SHOW idle_session_timeout');
+    expect(rows).toEqual([{ idle_session_timeout: '0' }]);
+    await own.end();
+  });
+
+  it('should let a write that checks the term refuse an old leader', async () => {
+    const name = aName();
+    await pool.query(`CREATE TABLE fenced AS SELECT 'a' AS id, 'none' AS value`);
+    const write = async (term: number, value: string) => {
+      const { rowCount } = await pool.query(
+        `WITH lead AS (SELECT FROM kreconciler_terms WHERE name = $1 AND term = $2 FOR SHARE)
+         UPDATE fenced SET value = $3 WHERE id = 'a' AND EXISTS (SELECT FROM lead)`,
+        [name, term, value],
+      );
+      return rowCount;
+    };
+    const one = replica({ name });
+    await one.leads();
+    expect(await write(1, 'by 1')).toBe(1);
+    const two = replica({ name });
+    one.stepDown();
+    await two.leads();
+    expect(await write(1, 'late')).toBe(0);
+    expect(await write(2, 'by 2')).toBe(1);
+  });
+
+  it('should begin a term only when the last write of the term before has ended', async () => {
+    const name = aName();
+    const one = replica({ name });
+    await one.leads();
+    const writer = await pool.connect();
+    await writer.query('BEGIN');
+    await writer.query('SELECT FROM kreconciler_terms WHERE name = $1 AND term = 1 FOR SHARE', [name]);
+    const two = replica({ name, deadline: 5_000 });
+    one.stepDown();
+    await eventually(async () => expect(await holders(name)).toHaveLength(1));
+    await pause(100);
+    expect(two.said).toEqual([false]);
+    await writer.query('COMMIT');
+    writer.release();
+    await two.leads();
+  });
+});
+
+describe('leadership, given nonsense', () => {
+  const connection = 'postgres://localhost/x';
+  it.each([
+    [{ connection: '' }, 'Expected `connection` to be a connection string, the config of a pg Client, or a pg Pool, got `` (string)'],
+    [
+      { connection: new pg.Client({ password: 'secret' }) },
+      'Expected `connection` to be a connection string, the config of a pg Client, or a pg Pool, got `a Client, which cannot reconnect` (string)',
+    ],
+    [{ connection: undefined }, 'Expected `connection` to be a connection string, the config of a pg Client, or a pg Pool, got `undefined`'],
+    [{ name: '' }, 'Expected `name` to be a non-empty string without NUL, got `` (string)'],
+    [{ name: 5 }, 'Expected `name` to be a non-empty string without NUL, got `5` (number)'],
+    [{ table: 'ä'.repeat(32) }, `Expected \`table\` to be a name of 1 to 63 bytes without NUL, got \`${'ä'.repeat(32)}\` (string)`],
+    [{ schema: '' }, 'Expected `schema` to be a name of 1 to 63 bytes without NUL, got `` (string)'],
+    [{ heartbeat: 0 }, 'Expected `heartbeat` to be a finite number of ms > 0, got `0` (number)'],
+    [{ deadline: Infinity }, 'Expected `deadline` to be a finite number of ms > 0, got `Infinity` (number)'],
+    [{ retry: '1' }, 'Expected `retry` to be a finite number of ms > 0, got `1` (string)'],
+    [{ backoff: 5 }, 'Expected `backoff` to be a function, got `5` (number)'],
+    [{ scheduler: {} }, 'Expected `scheduler` to be a scheduler, got `{}` (object)'],
+  ])('should name the field', (config, message) => {
+    expect(() => leadership({ connection, name: 'x', ...config } as LeadershipConfig)).toThrow(new TypeError(message));
+  });
+});
