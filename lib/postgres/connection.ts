@@ -54,9 +54,9 @@ export interface Opening {
   close(how: 'orderly' | 'at once'): void;
 }
 
-/** Connects, or borrows a client of a pool. Our own client gives up connecting after `deadline` ms. */
-export function open(connection: Connection, deadline: number): Opening {
-  return isPool(connection) ? borrow(connection) : connect(connection, deadline);
+/** Connects, or borrows a client of a pool. */
+export function open(connection: Connection): Opening {
+  return isPool(connection) ? borrow(connection) : connect(connection);
 }
 
 /** @throws TypeError if `connection` is none of the three; what it shows holds no password */
@@ -75,11 +75,10 @@ function isPool(connection: Connection): connection is PoolLike {
   return typeof connection === 'object' && typeof (connection as Partial<PoolLike>).connect === 'function';
 }
 
-function connect(connection: string | ConnectionConfig, deadline: number): Opening {
+function connect(connection: string | ConnectionConfig): Opening {
   const client = new pg.Client({
     // Behind the heartbeat only the second line: it makes the kernel drop a socket whose peer has vanished.
     keepAlive: true,
-    connectionTimeoutMillis: deadline,
     ...(typeof connection === 'string' ? { connectionString: connection } : (connection)),
   });
   // What goes wrong before the client is handed over rejects `connect`; an error event nobody hears would be thrown.

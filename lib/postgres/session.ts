@@ -22,7 +22,7 @@ export function session(config: SessionConfig): Observable<Session> {
   // Made by hand: it owns the connection, which must be closed however this ends, even where it opens too late.
   return new Observable((subscriber) => {
     const { connection, deadline, scheduler } = config;
-    const opening = open(connection, deadline);
+    const opening = open(connection);
     let session: Session | undefined;
     const opened = from(opening.client).pipe(timeout({ first: deadline, scheduler, with: late('PostgreSQL took no connection', deadline) }));
     subscriber.add(() => {
