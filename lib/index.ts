@@ -31,6 +31,7 @@ export type {
 } from '../operators/types.js';
 export { whileLeading } from '../operators/while-leading.js';
 export { Workqueue, type WorkqueueConfig } from '../operators/workqueue.js';
+export { acknowledge, type AcknowledgeConfig } from './acknowledge.js';
 export { type Config, defaultConfig, type Term } from './config.js';
 export { consoleLogger } from './console-logger.js';
 export { Controller } from './controller.js';

@@ -48,7 +48,7 @@ async function notify(channel: string, ...payloads: readonly string[]): Promise<
 function memory() {
   const lines: { readonly message: string; readonly fields: LogFields | undefined }[] = [];
   const warn = (message: string, fields?: LogFields) => lines.push({ message, fields });
-  return { lines, observability: observability({ logger: { ...noopLogger, warn } as Logger }) };
+  return { lines, observability: observability({ logger: { ...noopLogger, warn } }) };
 }
 
 describe('notifications', () => {

@@ -1,0 +1,267 @@
+import fc from 'fast-check';
+import { concat, EMPTY, from, lastValueFrom, map, mergeMap, NEVER, type Observable, Subject, throwError, timer, toArray, VirtualTimeScheduler } from 'rxjs';
+import { TestScheduler } from 'rxjs/testing';
+import { describe, expect, it, vi } from 'vitest';
+import { acknowledge, type AcknowledgeConfig, type Logger, noopLogger, reconcile, type Result, type Step, type Trigger } from 'kreconciler';
+
+/** An acknowledger that keeps what it has told the broker: `ack m1`, `nack m2 after 5000`. */
+function broker(config: Partial<AcknowledgeConfig<string>> = {}) {
+  const told: string[] = [];
+  const operator = acknowledge<string>({
+    ack: (message) => told.push(`ack ${message}`),
+    nack: (message, delay) => told.push(`nack ${message} after ${delay}`),
+    ...config,
+  });
+  return { told, operator };
+}
+
+const at = { worker: 0, at: 0 };
+const run = { attempt: 1, took: 1 };
+
+/** Steps of the id `a`, as short as they can be said. */
+const step = {
+  enqueued: (message?: string): Step => ({ kind: 'enqueued', id: 'a', ...at, reason: 'event', ...(message && { trigger: { id: 'a', message } }) }),
+  merged: (message?: string): Step => ({ kind: 'merged', id: 'a', ...at, ...(message && { trigger: { id: 'a', message } }) }),
+  full: (message: string): Step => ({ kind: 'rejected', id: 'a', ...at, reason: 'full', trigger: { id: 'a', message } }),
+  started: { kind: 'started', id: 'a', ...at, attempt: 1, reason: 'event', streams: [], waited: 0 } as Step,
+  succeeded: { kind: 'succeeded', id: 'a', ...at, ...run } as Step,
+  polls: { kind: 'requeued', id: 'a', ...at, ...run, delay: 5 } as Step,
+  failed: { kind: 'requeued', id: 'a', ...at, ...run, delay: 5, failure: 'thrown', error: 0 } as Step,
+  exhausted: { kind: 'dropped', id: 'a', ...at, ...run, reason: 'retries', failure: 'thrown', error: 0 } as Step,
+  unqueued: { kind: 'dropped', id: 'a', ...at, ...run, reason: 'delay_queue_full' } as Step,
+  stopped: { kind: 'dropped', id: 'a', ...at, attempt: 1, reason: 'stopped' } as Step,
+  cutOff: { kind: 'dropped', id: 'a', ...at, ...run, reason: 'stopped' } as Step,
+};
+const { enqueued, merged, full, started, succeeded, polls, failed, exhausted, unqueued, stopped, cutOff } = step;
+
+describe('acknowledge', () => {
+  it.each<[law: string, steps: Step[], told: string[]]>([
+    ['ack when the run that started after it has succeeded', [enqueued('m'), started, succeeded], ['ack m']],
+    ['count a run that asks for requeueDelay as a success', [enqueued('m'), started, polls], ['ack m']],
+    ['ack all that were merged before the run started', [enqueued('m'), merged('n'), started, succeeded], ['ack m', 'ack n']],
+    ['let one merged into a running id wait', [enqueued('m'), started, merged('n'), succeeded], ['ack m']],
+    ['ack it after the next run', [enqueued('m'), started, merged('n'), succeeded, enqueued(), started, succeeded], ['ack m', 'ack n']],
+    ['wait for the retry of a run that failed', [enqueued('m'), started, failed], []],
+    ['ack after that retry', [enqueued('m'), started, failed, enqueued(), started, succeeded], ['ack m']],
+    ['ack with it what came in between', [enqueued('m'), started, failed, merged('n'), enqueued(), started, succeeded], ['ack m', 'ack n']],
+    ['nack what is rejected, and nothing else', [enqueued('m'), started, failed, full('n')], ['nack n after 5000']],
+    ['nack when the id is dropped', [enqueued('m'), started, exhausted], ['nack m after 5000']],
+    ['keep what came during the run that was dropped', [enqueued('m'), started, merged('n'), exhausted, enqueued(), started, succeeded], ['nack m after 5000', 'ack n']],
+    ['nack when the requeue that a run asked for is refused', [enqueued('m'), started, unqueued], ['nack m after 5000']],
+    ['nack at once what is dropped while it waits, because the loop stops', [enqueued('m'), stopped], ['nack m after 0']],
+    ['nack the failed and the new alike then', [enqueued('m'), started, failed, merged('n'), stopped], ['nack m after 0', 'nack n after 0']],
+    ['nack each of a dirty id that is cut off once', [enqueued('m'), started, merged('n'), cutOff, enqueued(), stopped], ['nack m after 0', 'nack n after 0']],
+    ['say nothing of events without a message', [enqueued(), merged(), started, succeeded], []],
+    ['say nothing twice', [enqueued('m'), started, succeeded, started, succeeded, exhausted], ['ack m']],
+    ['answer a message that comes twice once', [enqueued('m'), merged('m'), started, succeeded], ['ack m']],
+  ])('should %s', (_, steps, expected) => {
+    const { told, operator } = broker();
+    const passed: Step[] = [];
+    from(steps).pipe(operator).subscribe((step) => passed.push(step));
+    expect(told).toEqual(expected);
+    expect(passed).toEqual(steps);
+  });
+
+  it('should ack a message for several ids when the last of them is done', () => {
+    const { told, operator } = broker();
+    const steps = new Subject<Step>();
+    steps.pipe(operator).subscribe();
+    const of = (id: string, ...some: Step[]) => some.forEach((one) => steps.next({ ...one, id }));
+    of('a', enqueued('m'));
+    of('b', enqueued('m'));
+    of('a', started, succeeded);
+    expect(told).toEqual([]);
+    of('b', started, succeeded);
+    expect(told).toEqual(['ack m']);
+  });
+
+  it('should nack a message for several ids once, when the first of them is dropped', () => {
+    const { told, operator } = broker();
+    const steps = new Subject<Step>();
+    steps.pipe(operator).subscribe();
+    const of = (id: string, ...some: Step[]) => some.forEach((one) => steps.next({ ...one, id }));
+    of('a', enqueued('m'));
+    of('b', enqueued('m'));
+    of('c', enqueued('m'));
+    of('a', started, exhausted);
+    of('b', started, succeeded);
+    of('c', started, exhausted);
+    expect(told).toEqual(['nack m after 5000']);
+  });
+
+  it.each([
+    ['a number', 7, 7],
+    ['a function of the step', ({ reason }: { reason: string }) => reason.length, 'retries'.length],
+  ])('should take the delay from %s', (_, delay, expected) => {
+    const { told, operator } = broker({ delay });
+    from([enqueued('m'), started, exhausted]).pipe(operator).subscribe();
+    expect(told).toEqual([`nack m after ${expected}`]);
+  });
+
+  it('should hand over the step that ended it, so that a poisonous message can be thrown away', () => {
+    const nack = vi.fn();
+    from([enqueued('m'), started, exhausted]).pipe(broker({ nack }).operator).subscribe();
+    expect(nack).toHaveBeenCalledExactlyOnceWith('m', 5000, exhausted);
+  });
+
+  it('should complete when the last answer is through, and not before', () => {
+    new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(({ cold, expectObservable }) => {
+      const steps = cold('    es(d|) ', { e: enqueued('m'), s: started, d: succeeded });
+      const answer = cold('     -----|');
+      const expected = '      esd----|';
+      expectObservable(steps.pipe(acknowledge({ ack: () => answer, nack: () => undefined }))).toBe(expected, { e: enqueued('m'), s: started, d: succeeded });
+    });
+  });
+
+  it.each<[how: string, ack: () => unknown]>([
+    ['throws', () => { throw new Error('no'); }],
+    ['rejects', () => Promise.reject(new Error('no'))],
+    ['errors', () => throwError(() => new Error('no'))],
+  ])('should log an answer that %s, and live on', async (_, ack) => {
+    const error = vi.fn();
+    const logger: Logger = { ...noopLogger, error };
+    const steps = from([enqueued('m'), started, succeeded, enqueued('n'), started, exhausted]);
+    const { told, operator } = broker({ ack, observability: { logger } });
+    expect(await lastValueFrom(steps.pipe(operator, toArray()))).toHaveLength(6);
+    expect(told).toEqual(['nack n after 5000']);
+    expect(error).toHaveBeenCalledExactlyOnceWith('ack failed, the broker will deliver again', { id: 'a', error: new Error('no') });
+  });
+
+  it('should log a delay that is none, and leave the message to the broker', () => {
+    const error = vi.fn();
+    const { told, operator } = broker({ delay: () => NaN, observability: { logger: { ...noopLogger, error } } });
+    from([enqueued('m'), started, exhausted]).pipe(operator).subscribe();
+    expect(told).toEqual([]);
+    const message = 'Expected `delay` to be a function that returns a finite number of ms >= 0, got `NaN` (number)';
+    expect(error).toHaveBeenCalledWith('nack failed, the broker will deliver again', { id: 'a', error: new TypeError(message) });
+  });
+
+  it('should leave messages alone when the loop is cut', () => {
+    const { told, operator } = broker();
+    const events = new Subject<Trigger>();
+    const loop = events.pipe(reconcile(() => NEVER), operator).subscribe();
+    events.next({ id: 'a', message: 'm' });
+    events.next({ id: 'b', message: 'n' });
+    loop.unsubscribe();
+    expect(told).toEqual([]);
+  });
+
+  it('should be a ledger of its own for each subscription', () => {
+    const { told, operator } = broker();
+    const steps = new Subject<Step>();
+    const acknowledged = steps.pipe(operator);
+    acknowledged.subscribe();
+    steps.next(enqueued('m'));
+    acknowledged.subscribe();
+    [started, succeeded].forEach((step) => steps.next(step));
+    expect(told).toEqual(['ack m']);
+  });
+
+  it.each<[string, Observable<Step>, string]>([
+    ['nothing', EMPTY, '|'],
+    ['never', NEVER, '-'],
+    ['an error', throwError(() => new Error('no')), '#'],
+  ])('should pass on %s', (_, source, expected) => {
+    new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(({ expectObservable }) => {
+      expectObservable(source.pipe(broker().operator)).toBe(expected, undefined, new Error('no'));
+    });
+  });
+
+  it('should let go of its source', () => {
+    const steps = new Subject<Step>();
+    steps.pipe(broker().operator).subscribe().unsubscribe();
+    expect(steps.observed).toBe(false);
+  });
+
+  it.each([
+    [{ ack: undefined }, 'Expected `ack` to be a function, got `undefined`'],
+    [{ nack: 5 }, 'Expected `nack` to be a function, got `5` (number)'],
+    [{ delay: -1 }, 'Expected `delay` to be a finite number of ms >= 0 or a function, got `-1` (number)'],
+  ])('should name the field', (config, message) => {
+    expect(() => broker(config as never)).toThrow(new TypeError(message));
+  });
+});
+
+describe('acknowledge, on a loop', () => {
+  const events = fc.array(fc.record({ at: fc.nat(3000), id: fc.constantFrom('a', 'b', 'c', 'd', '') }), { maxLength: 40 });
+  const outcomes = fc.infiniteStream(
+    fc.record({ takes: fc.nat(400), answer: fc.constantFrom<Result[]>({}, {}, { error: 1 }, { error: 1 }, { requeueDelay: 300 }) }),
+  );
+  const config = fc.record({
+    maxItemRetries: fc.nat(2),
+    workerQueueSize: fc.integer({ min: 1, max: 3 }),
+    delayQueueSize: fc.nat(2),
+    workerCount: fc.integer({ min: 1, max: 2 }),
+    maxReconcileTime: fc.constantFrom(0, 200),
+  });
+
+  it('should answer every message once, and ack it only for a run that started after it came and has succeeded', () => {
+    fc.assert(
+      fc.property(events, outcomes, config, fc.option(fc.nat(4000), { nil: undefined }), fc.option(fc.nat(4000), { nil: undefined }), (events, outcomes, config, stopAt, resetAt) => {
+        const scheduler = new VirtualTimeScheduler();
+        const never = concat(timer(100_000, scheduler), NEVER);
+        const answers = new Map<number, string[]>();
+        const steps: Step[] = [];
+        const failures: unknown[] = [];
+        const answered = (how: 'ack' | 'nack') => (message: number) => {
+          answers.set(message, [...(answers.get(message) ?? []), how]);
+          expect(how).toBe(oracle(steps, message));
+        };
+        from(events.map(({ at, id }, message) => ({ at, id, message })))
+          .pipe(
+            mergeMap(({ at, id, message }) => timer(at, scheduler).pipe(map((): Trigger => ({ id, message })))),
+            reconcile(
+              () => {
+                const { takes, answer } = outcomes.next().value as { takes: number; answer: Result };
+                return timer(takes, scheduler).pipe(map(() => answer));
+              },
+              {
+                ...config,
+                scheduler,
+                stop: stopAt === undefined ? never : timer(stopAt, scheduler),
+                reset: resetAt === undefined ? never : timer(resetAt, scheduler),
+                shutdownGrace: 100,
+              },
+            ),
+            map((step) => {
+              steps.push(step);
+              return step;
+            }),
+            acknowledge<number>({ ack: answered('ack'), nack: answered('nack'), observability: { logger: failing } }),
+          )
+          .subscribe({ error: (error: unknown) => failures.push(error) });
+        // A poller never ends by itself.
+        scheduler.maxFrames = 200_000;
+        scheduler.flush();
+        const seen = steps.flatMap(({ trigger }) => (trigger === undefined ? [] : [trigger.message as number]));
+        expect(failures).toEqual([]);
+        const twice = [...answers.values()].filter((told) => told.length > 1);
+        expect(twice).toEqual([]);
+        expect([...answers.keys()].sort()).toEqual(seen.sort());
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+const failing: Logger = {
+  ...noopLogger,
+  error: (_, fields) => {
+    throw fields?.['error'];
+  },
+};
+
+/** What the steps so far say of a message, by looking back from the last one instead of keeping books. */
+function oracle(steps: readonly Step[], message: number): 'ack' | 'nack' | undefined {
+  const came = steps.findIndex(({ trigger }) => trigger?.message === message);
+  const { id, kind } = steps[came]!;
+  if (kind === 'rejected') return 'nack';
+  const since = steps.slice(came).filter((step) => step.id === id);
+  let hasStarted = false;
+  for (const step of since) {
+    if (step.kind === 'started') hasStarted = true;
+    if (hasStarted && (step.kind === 'succeeded' || (step.kind === 'requeued' && step.failure === undefined))) return 'ack';
+    if (step.kind === 'dropped' && (hasStarted || step.took === undefined)) return 'nack';
+  }
+  return undefined;
+}
