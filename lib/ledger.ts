@@ -48,7 +48,7 @@ export class Ledger<M> {
   #settled({ running, waiting }: Held<M>, step: Step): readonly M[] {
     switch (step.kind) {
       case 'started':
-        running.push(...waiting.splice(0));
+        for (const message of waiting.splice(0)) running.push(message);
         return [];
       case 'succeeded':
         return running.splice(0);

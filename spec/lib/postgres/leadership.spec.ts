@@ -1,9 +1,10 @@
 import pg from 'pg';
-import { type Subscription } from 'rxjs';
+import { concat, lastValueFrom, NEVER, type Subscription, tap } from 'rxjs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { noopLogger, observability, type Term } from 'kreconciler';
-import { leadership, type LeadershipConfig } from 'kreconciler/postgres';
+import { leadership, type LeadershipConfig, type PoolLike } from 'kreconciler/postgres';
 import { type Database, database } from '../../../examples/postgres/database.js';
+import { controlled, deferred } from '../../support/controlled.js';
 import { flakyProxy } from '../../support/flaky-proxy.js';
 
 /** Real time on a real server: the times are short, and only order and bounds are asserted. */
@@ -225,6 +226,77 @@ describe('leadership', () => {
     await writer.query('COMMIT');
     writer.release();
     await two.leads();
+  });
+});
+
+/** A pool behind which every query is answered by the next of some backends, as a transaction-pooling proxy has it. */
+function proxied(...backends: readonly number[]): PoolLike & { readonly released: unknown[] } {
+  let queries = 0;
+  const released: unknown[] = [];
+  const client = {
+    processID: 4711,
+    query: () => Promise.resolve({ rows: [{ pid: backends[Math.min(queries++, backends.length - 1)], held: true, missing: false, term: '7' }] }),
+    on: () => undefined,
+    release: (destroy: unknown) => released.push(destroy),
+  };
+  return { connect: () => Promise.resolve(client), released };
+}
+
+describe('leadership, behind a proxy', () => {
+  it('should error, once it has said false, where another backend answers than the one that holds the lock', async () => {
+    const warn = vi.fn();
+    const connection = proxied(1, 1, 1, 1, 1, 1, 2);
+    const said: unknown[] = [];
+    const leader = leadership({ ...quick, name: 'x', connection, observability: observability({ logger: { ...noopLogger, warn } }) });
+    const error = await lastValueFrom(leader.pipe(tap((leads) => said.push(leads)))).catch((error: unknown) => error);
+    expect(said).toEqual([false, { term: 7 }, false]);
+    expect(error).toMatchObject({ name: 'PoolerError', message: expect.stringContaining('backend 1 before, 2 now') as string });
+    expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('A proxy stands before PostgreSQL'), { pid: 1, processID: 4711 });
+    await eventually(() => expect(connection.released).toEqual([true]));
+  });
+
+  it('should end the run of a Controller with an error that names it', async () => {
+    const leader = leadership({ ...quick, name: 'x', connection: proxied(1, 2) });
+    const { controller } = controlled(() => undefined, { none: NEVER }, { leader });
+    await expect(controller.run()).rejects.toThrow(/^The leader source failed: A transaction-pooling proxy answers for PostgreSQL/);
+  });
+});
+
+describe('leadership, of a Controller', () => {
+  it('should give the reconciler the term as a fencing token, and take the work up anew in the next one', async () => {
+    const name = aName();
+    const terms: unknown[] = [];
+    const stop = new AbortController();
+    const { controller } = controlled((_, { term }) => void terms.push(term), { ids: () => concat(['a'], NEVER) }, {
+      leader: leadership({ connection: server.url, ...quick, name }),
+    });
+    const done = controller.run(stop.signal);
+    await eventually(() => expect(terms).toEqual([1]));
+    const [pid] = await holders(name);
+    await pool.query('SELECT pg_terminate_backend($1)', [pid]);
+    await eventually(() => expect(terms).toEqual([1, 2]));
+    stop.abort();
+    await done;
+    expect(terms).toEqual([1, 2]);
+  });
+
+  it('L5 should free the lock only after the work has stopped', async () => {
+    const name = aName();
+    const stop = new AbortController();
+    const { promise, resolve } = deferred();
+    const { controller, kinds } = controlled(() => promise, { ids: () => concat(['a'], NEVER) }, {
+      leader: leadership({ connection: server.url, ...quick, name }),
+    });
+    const done = controller.run(stop.signal);
+    await eventually(() => expect(kinds()).toContain('started'));
+    stop.abort();
+    const next = replica({ name });
+    await pause(200);
+    expect(next.said).toEqual([false]);
+    resolve();
+    await done;
+    expect(kinds()).toEqual(['enqueued', 'started', 'succeeded']);
+    await next.leads();
   });
 });
 

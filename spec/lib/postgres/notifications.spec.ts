@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { lastValueFrom, NEVER, of, type Subscription, take, throwError, toArray } from 'rxjs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { constant, type LogFields, type Logger, noopLogger, observability, ofKind, reconcile } from 'kreconciler';
+import { constant, type LogFields, noopLogger, observability, ofKind, reconcile } from 'kreconciler';
 import { notifications, type NotificationsConfig } from 'kreconciler/postgres';
 import { type Database, database } from '../../../examples/postgres/database.js';
 import { flakyProxy } from '../../support/flaky-proxy.js';
