@@ -112,7 +112,8 @@ describe.runIf(onlyInIntegration)('three replicas', () => {
       const since = performance.now();
       await newTerm(before);
       handOvers.push({ kind, took: performance.now() - since });
-      // For a moment both are there: the old one that has just woken up, and the new one.
+      // The new leader writes already when an old one wakes up and writes what it had in mind.
+      await vi.waitFor(async () => expect((await pool.query('SELECT FROM writes WHERE term > $1 LIMIT 1', [before])).rowCount).toBe(1), { timeout: 10_000 });
       mend();
     }
     await changing;
@@ -132,6 +133,8 @@ describe.runIf(onlyInIntegration)('three replicas', () => {
 
     const { rows: [count] } = await pool.query<{ writes: string; terms: string }>('SELECT count(*) AS writes, count(DISTINCT term) AS terms FROM writes');
     const refused = replicas.flatMap(({ lines }) => lines).filter(({ refused }) => refused !== undefined);
+    // Else nothing was put to the proof.
+    expect(refused).not.toHaveLength(0);
     console.log(`${changes} changes, ${count!.writes} writes in ${count!.terms} terms, ${refused.length} writes of old leaders refused`);
     for (const kind of Object.keys(bounds) as (keyof typeof bounds)[]) {
       const times = handOvers.filter((handOver) => handOver.kind === kind).map(({ took }) => took).sort((a, b) => a - b);

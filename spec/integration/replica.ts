@@ -10,7 +10,7 @@ import { leadership, notifications } from 'kreconciler/postgres';
 
 const url = process.env['DATABASE_URL'] ?? '';
 const name = process.env['REPLICA'] ?? 'replica';
-const slowness = Number(process.env['SLOWNESS'] ?? 30);
+const slowness = Number(process.env['SLOWNESS'] ?? 100);
 
 const say = (line: object): void => console.log(JSON.stringify({ replica: name, ...line }));
 const logger: Logger = {
@@ -36,9 +36,10 @@ const controller = new Controller(
     maxItemRetries: Infinity,
     observability: observability({ logger }),
   },
-  async (id, { term, signal }) => {
+  async (id, { term }) => {
     const { rows } = await pool.query<{ value: number }>('SELECT value FROM desired WHERE id = $1', [id]);
-    await sleep(slowness * Math.random(), undefined, { signal });
+    // Deaf to the signal, as most reconcilers are: only the fence keeps it from writing when it has lost the lead.
+    await sleep(slowness * Math.random());
     const { rowCount } = await pool.query(
       `WITH lead AS (SELECT FROM kreconciler_terms WHERE name = 'chaos' AND term = $1 FOR SHARE),
        wrote AS (
