@@ -1,10 +1,11 @@
 import pg from 'pg';
 import { concat, lastValueFrom, NEVER, type Subscription, tap } from 'rxjs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { noopLogger, observability, type Term } from 'kreconciler';
-import { leadership, type LeadershipConfig, type PoolLike } from 'kreconciler/postgres';
+import { constant, noopLogger, observability, resync, type Term } from 'kreconciler';
+import { leadership, type LeadershipConfig, notifications, type PoolLike } from 'kreconciler/postgres';
 import { type Database, database } from '../../../examples/postgres/database.js';
 import { controlled, deferred } from '../../support/controlled.js';
+import { counted } from '../../support/counted.js';
 import { flakyProxy } from '../../support/flaky-proxy.js';
 
 /** Real time on a real server: the times are short, and only order and bounds are asserted. */
@@ -279,6 +280,42 @@ describe('leadership, of a Controller', () => {
     await done;
     expect(terms).toEqual([1, 2]);
   });
+
+  it('L3 should subscribe once per term and list once, and leave nothing behind, though leadership flaps 100 times', async () => {
+    const name = aName();
+    const connection = `${server.url}?application_name=flaps`;
+    const { source, subscribed, open } = counted(NEVER);
+    const list = vi.fn(() => ['a', 'b']);
+    const seen = new Set<number | undefined>();
+    let mostOpen = 0;
+    const stop = new AbortController();
+    const { controller } = controlled(
+      (_, { term }) => {
+        seen.add(term);
+        mostOpen = Math.max(mostOpen, open());
+      },
+      {
+        changes: source,
+        listed: resync({ every: 60_000, list }),
+        notified: notifications({ ...quick, connection, channel: 'flaps', list }),
+      },
+      { leader: leadership({ ...quick, connection, name, backoff: constant(1) }), delayResolution: 1 },
+    );
+    const done = controller.run(stop.signal);
+    for (let term = 1; term <= 100; term++) {
+      // The list has come through the connection that listens, too.
+      await eventually(() => expect([seen.has(term), list.mock.calls.length]).toEqual([true, 2 * term]));
+      if (term < 100) await pool.query('SELECT pg_terminate_backend($1)', await holders(name));
+    }
+    expect([subscribed(), mostOpen, open()]).toEqual([100, 1, 1]);
+    const connections = async () => (await pool.query(`SELECT FROM pg_stat_activity WHERE application_name = 'flaps'`)).rowCount;
+    await eventually(async () => expect(await connections()).toBe(2));
+    expect(controller.inspect()).toMatchObject({ ready: 0, running: 0, waiting: 0, abandoned: 0 });
+    stop.abort();
+    await done;
+    expect([open(), subscribed(), list.mock.calls.length]).toEqual([0, 100, 200]);
+    await eventually(async () => expect(await connections()).toBe(0));
+  }, 30_000);
 
   it('L5 should free the lock only after the work has stopped', async () => {
     const name = aName();
