@@ -8,6 +8,7 @@ export interface ConnectionConfig {
   readonly port?: number | undefined;
   readonly database?: string | undefined;
   readonly user?: string | undefined;
+  /** The password, or what fetches it for each connect. */
   readonly password?: string | (() => string | Promise<string>) | undefined;
   readonly ssl?: boolean | object | undefined;
   readonly application_name?: string | undefined;
@@ -18,19 +19,25 @@ export interface ConnectionConfig {
 
 /** The part of a `pg` Client that is used here. */
 export interface ClientLike {
+  /** Runs one statement. */
   query(text: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
+  /** The connection is broken. */
   on(event: 'error', listener: (error: Error) => void): unknown;
+  /** The connection is closed. */
   on(event: 'end', listener: () => void): unknown;
+  /** Another session says NOTIFY on a channel that this one listens to. */
   on(event: 'notification', listener: (notification: NotificationLike) => void): unknown;
 }
 
 /** A client on loan: given back by `release`, and closed with `true`. */
 export interface PooledClientLike extends ClientLike {
+  /** Gives it back; `true` closes it. */
   release(destroy?: boolean): void;
 }
 
 /** The part of a `pg` Pool that is used here. */
 export interface PoolLike {
+  /** Lends a client that is connected. */
   connect(): Promise<PooledClientLike>;
 }
 

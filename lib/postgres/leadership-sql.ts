@@ -24,7 +24,7 @@ export function stepDown(name: string): Statement {
   };
 }
 
-export interface Times {
+interface Times {
   readonly heartbeat: number;
   readonly deadline: number;
   readonly retry: number;
@@ -47,11 +47,11 @@ export function prepare(times: Times): Statement {
  * by, and gives up `deadline` later; PostgreSQL's clock started up to another `deadline` before, at the last answer that it
  * sent.
  */
-export function silence({ heartbeat, deadline, retry }: Times): number {
+function silence({ heartbeat, deadline, retry }: Times): number {
   return Math.max(heartbeat, 1.2 * retry) + 2 * deadline;
 }
 
-export interface Table {
+interface Table {
   readonly table: string;
   readonly schema: string | undefined;
 }
