@@ -7,9 +7,9 @@ import { join } from 'node:path';
 export interface Database {
   readonly url: string;
   /** Stops and starts it, where it is ours. */
-  restart(): Promise<void>;
+  readonly restart: () => Promise<void>;
   /** Stops it and removes what it stored, where it is ours. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /** The server that `DATABASE_URL` names, or else a real one out of an npm package, for as long as we need it. */
