@@ -1,7 +1,7 @@
 /** One replica: keeps real processes as the table `services` says, while it leads. Started by main.ts. */
 import { realpathSync } from 'node:fs';
 import pg from 'pg';
-import { filter, map } from 'rxjs';
+import { filter, map, tap } from 'rxjs';
 import { consoleLogger, Controller, exponential, observability, resync } from 'kreconciler';
 import { leadership, notifications } from 'kreconciler/postgres';
 import { OsProcesses } from '../supervisor/os-processes.js';
@@ -25,7 +25,9 @@ const GRACE = 3_000;
 
 const controller = new Controller(
   {
-    leader: leadership({ connection: url, name: LEADERSHIP, observability: telemetry }),
+    leader: leadership({ connection: url, name: LEADERSHIP, observability: telemetry }).pipe(
+      tap((leads) => console.log(leads === false ? `stands by, pid ${String(process.pid)}` : `leads, term ${String(leads.term)}, pid ${String(process.pid)}`)),
+    ),
     workerCount: 4,
     maxItemRetries: Infinity,
     backoff: exponential({ initial: 500, max: 30_000 }),
@@ -58,7 +60,6 @@ const controller = new Controller(
   },
 );
 
-// eslint-disable-next-line rxjs-x/no-ignored-error -- steps do not fail
 controller.steps.subscribe((step) => console.log(describe(step)));
 
 const stop = new AbortController();
@@ -66,7 +67,6 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 // Whoever reads what we print has gone, and with it the one who would stop us.
 process.stdout.on('error', () => stop.abort());
 
-console.log(`stands by, pid ${String(process.pid)}`);
 await controller.run(stop.signal);
 await pool.end();
 console.log('has stepped down');
