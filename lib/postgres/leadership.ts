@@ -1,5 +1,4 @@
 import {
-  asyncScheduler,
   catchError,
   concat,
   concatMap,
@@ -14,61 +13,25 @@ import {
   type Observable,
   of,
   repeat,
-  type SchedulerLike,
   switchMap,
   tap,
   throwError,
 } from 'rxjs';
 import { after } from '../../operators/after.js';
-import { type Backoff, exponential } from '../../operators/backoff.js';
-import { callable, checkScheduler } from '../../operators/config.js';
-import { expected } from '../../operators/expected.js';
+import { exponential } from '../../operators/backoff.js';
 import type { Term } from '../config.js';
-import { defaultObservability, type Observability } from '../observability/observability.js';
-import { checkConnection, type Connection } from './connection.js';
-import { checkIdentifier } from './identifier.js';
-import { checkInterval } from './interval.js';
+import { type LeadershipConfig, leadershipSettings, type LeadershipSettings } from './leadership-config.js';
 import { createTable, listen, nextTerm, prepare, probe, stepDown, STEPPED_DOWN, tableIsMissing, tryLock } from './leadership-sql.js';
 import { reconnecting } from './reconnecting.js';
 import { PoolerError, sameBackend } from './same-backend.js';
 import { type Session, session, type Statement } from './session.js';
-
-/** How {@link leadership} behaves. */
-export interface LeadershipConfig {
-  /** Where to connect. It must be a session of its own: a transaction-pooling proxy in between breaks session locks. */
-  readonly connection: Connection;
-  /** What is led. Whoever uses the same name in the same database competes for the same lock. */
-  readonly name: string;
-  /** The table of the fencing tokens, made if it is not there. Default `'kreconciler_terms'`. */
-  readonly table?: string | undefined;
-  /** The schema of that table. Default: the first of the `search_path`, as for any unqualified name. */
-  readonly schema?: string | undefined;
-  /** How often the leader asks PostgreSQL whether it still answers, in ms, > 0. Default 1_000: one trivial query a second. */
-  readonly heartbeat?: number | undefined;
-  /**
-   * How long PostgreSQL may take to connect or to answer, in ms, > 0; after it leadership counts as lost. Default 2_000:
-   * far more than a healthy server takes, and short enough that a hand-over takes seconds.
-   */
-  readonly deadline?: number | undefined;
-  /** How often one that stands by tries, in ms, > 0, spread by a fifth either way. Default 1_000: the load of a leader. */
-  readonly retry?: number | undefined;
-  /** How long to wait before connecting again. Default {@link exponential} from 250 to 5_000 ms. */
-  readonly backoff?: Backoff | undefined;
-  /** Where to log. Default {@link defaultObservability}. */
-  readonly observability?: Observability | undefined;
-  /** The only source of time. Default `asyncScheduler`. */
-  readonly scheduler?: SchedulerLike | undefined;
-}
-
-/** A {@link LeadershipConfig} that is checked and whole. */
-type Settings = ReturnType<typeof leadershipSettings>;
 
 /**
  * Emits `{ term }` when it has become the leader and false while it is not: false first, and false again as soon as the
  * connection is lost, or PostgreSQL has not answered for `heartbeat + deadline` ms. It goes on trying for ever.
  *
  * The leader is the session that holds an advisory lock. PostgreSQL frees the lock when that session ends, and ends a
- * session that is silent for `max(heartbeat, 1.2 * retry) + 2 * deadline` ms (5 s by default, by `idle_session_timeout`,
+ * session that is silent for `max(heartbeat, 1.2 * retry) + 2 * deadline` ms (5.2 s by default, by `idle_session_timeout`,
  * PostgreSQL 14 and later). A leader that runs has given up by then. One that does not, because its process is stopped or
  * its event loop blocked, may wake up and write once more before it notices: let the write check the term, and PostgreSQL
  * refuses it.
@@ -100,7 +63,7 @@ export function leadership(config: LeadershipConfig): Observable<Term | false> {
 }
 
 /** Waits for the lock, emits the term that begins with it, and watches over the session from then on. */
-function campaign(session: Session, settings: Settings, succeeded: () => void): Observable<Term> {
+function campaign(session: Session, settings: LeadershipSettings, succeeded: () => void): Observable<Term> {
   const { name, logger, heartbeat, scheduler } = settings;
   const check = sameBackend(session.processID, logger);
   const ask = (statement: Statement): Observable<unknown> =>
@@ -110,16 +73,20 @@ function campaign(session: Session, settings: Settings, succeeded: () => void): 
     );
   const locked = tries(session, settings).pipe(
     concatMap(() => ask(tryLock(name))),
-    tap(succeeded),
-    first((row) => (row as { held: boolean }).held),
-    tap(() => {
-      session.farewell = stepDown(name);
+    map((row) => (row as { held: boolean }).held),
+    tap((held) => {
+      if (held) session.farewell = stepDown(name);
+      else succeeded();
     }),
+    first((held) => held),
   );
   const table = session
     .query(tableIsMissing(settings))
     .pipe(concatMap(([row]) => ((row as { missing: boolean }).missing ? session.query(createTable(settings)) : EMPTY)));
-  const term = ask(nextTerm(settings)).pipe(map((row) => ({ term: Number((row as { term: string }).term) })));
+  const term = ask(nextTerm(settings)).pipe(
+    map((row) => ({ term: Number((row as { term: string }).term) })),
+    tap(succeeded),
+  );
   const watch = after(heartbeat, scheduler).pipe(
     concatMap(() => ask(probe)),
     repeat(),
@@ -135,7 +102,7 @@ function campaign(session: Session, settings: Settings, succeeded: () => void): 
 }
 
 /** Says when to try: now, and again every now and then, and as soon as someone has stepped down. */
-function tries(session: Session, { name, retry, scheduler }: Settings): Observable<unknown> {
+function tries(session: Session, { name, retry, scheduler }: LeadershipSettings): Observable<unknown> {
   const jittered = exponential({ initial: retry, max: Infinity });
   const everyNowAndThen = defer(() => after(jittered(1, undefined), scheduler)).pipe(repeat());
   const steppedDown = session.payloads(STEPPED_DOWN).pipe(filter((whose) => whose === name));
@@ -144,30 +111,4 @@ function tries(session: Session, { name, retry, scheduler }: Settings): Observab
 
 function silent(source: Observable<unknown>): Observable<never> {
   return source.pipe(ignoreElements());
-}
-
-function leadershipSettings(config: LeadershipConfig) {
-  const {
-    connection,
-    name,
-    table = 'kreconciler_terms',
-    schema,
-    heartbeat = 1_000,
-    deadline = 2_000,
-    retry = 1_000,
-    backoff = exponential({ initial: 250, max: 5_000 }),
-    observability = defaultObservability(),
-    scheduler = asyncScheduler,
-  } = config;
-  checkConnection(connection);
-  expected('name', name, 'a non-empty string without NUL', typeof name === 'string' && name !== '' && !name.includes('\0'));
-  checkIdentifier('table', table);
-  if (schema !== undefined) checkIdentifier('schema', schema);
-  checkInterval('heartbeat', heartbeat);
-  checkInterval('deadline', deadline);
-  checkInterval('retry', retry);
-  callable('backoff', backoff);
-  checkScheduler('scheduler', scheduler);
-  const { logger } = observability;
-  return { connection, name, table, schema, heartbeat, deadline, retry, backoff, scheduler, logger };
 }

@@ -93,6 +93,27 @@ describe('leadership', () => {
     await Promise.all([replica({ name: aName() }).leads(), replica({ name: aName() }).leads()]);
   });
 
+  it('should take the config of a pg Client, and what pg makes of it', async () => {
+    const connection: pg.ClientConfig = { connectionString: server.url, application_name: 'configured' };
+    await replica({ name: aName(), connection }).leads();
+    expect((await pool.query(`SELECT FROM pg_stat_activity WHERE application_name = 'configured'`)).rowCount).toBe(1);
+  });
+
+  it('should connect ever more rarely where it gets the lock and can begin no term', async () => {
+    const warn = vi.fn();
+    const [name, schema] = [aName(), 'no such schema'];
+    const backoff = vi.fn((failures: number) => failures);
+    const one = replica({ name, schema, backoff, observability: observability({ logger: { ...noopLogger, warn } }) });
+    await eventually(() => expect(backoff.mock.calls.length).toBeGreaterThanOrEqual(3));
+    expect(backoff.mock.calls.slice(0, 3).map(([failures]) => failures)).toEqual([1, 2, 3]);
+    expect(warn).toHaveBeenCalledWith(`Leadership of ${name} failed, trying again`, {
+      failures: 1,
+      delay: 1,
+      error: expect.objectContaining({ message: 'schema "no such schema" does not exist' }) as Error,
+    });
+    expect(one.said).toEqual([false]);
+  });
+
   it('should hand over at once when a leader steps down, however seldom the others try', async () => {
     const name = aName();
     const one = replica({ name });
