@@ -5,6 +5,7 @@ export default defineConfig({
     index: 'lib/index.ts',
     operators: 'operators/index.ts',
     postgres: 'lib/postgres/index.ts',
+    testing: 'lib/testing/index.ts',
   },
   format: ['esm', 'cjs'],
   target: 'es2022',

@@ -1,0 +1,104 @@
+import { type SchedulerAction, type SchedulerLike, Subscription } from 'rxjs';
+import { Heap, type HeapNode } from './heap.js';
+
+/** Something that is due at a moment of virtual time. */
+interface Timer extends HeapNode {
+  readonly run: () => void;
+}
+
+/**
+ * A scheduler whose time passes only when it is told to: nothing runs but in {@link VirtualScheduler.runNext}. What is due
+ * at the same time runs in the order in which it was scheduled. Its wall clock can be set without moving what is due, as
+ * a real one can.
+ */
+export class VirtualScheduler implements SchedulerLike {
+  readonly #timers = new Heap<Timer>();
+  #elapsed = 0;
+  #wallClock = 0;
+  #count = 0;
+
+  /** The wall clock, in ms. */
+  now(): number {
+    return this.#wallClock + this.#elapsed;
+  }
+
+  /** How much virtual time has passed, in ms, whatever was done to the wall clock. */
+  get elapsed(): number {
+    return this.#elapsed;
+  }
+
+  /** When the next thing is due, as `elapsed`; Infinity if nothing is. */
+  get next(): number {
+    return this.#timers.peek()?.due ?? Infinity;
+  }
+
+  /** How many things are due some time. */
+  get size(): number {
+    return this.#timers.size;
+  }
+
+  /** Sets the wall clock forward or, if `ms` is below 0, back. */
+  stepClock(ms: number): void {
+    this.#wallClock += ms;
+  }
+
+  schedule<T>(work: (this: SchedulerAction<T>, state?: T) => void, delay = 0, state?: T): Subscription {
+    return new VirtualAction(this, work).schedule(state, delay);
+  }
+
+  /** Calls `run` after `delay` ms: `schedule` for those who need no subscription. */
+  after(delay: number, run: () => void): Timer {
+    const timer = { due: this.#elapsed + (delay > 0 ? delay : 0), order: this.#count++, index: -1, run };
+    if (delay !== Infinity) this.#timers.push(timer);
+    return timer;
+  }
+
+  cancel(timer: Timer): void {
+    if (timer.index >= 0) this.#timers.remove(timer);
+  }
+
+  /** Goes to the moment of what is due next and runs that, and nothing else; whatever it throws is thrown. */
+  runNext(): void {
+    const timer = this.#timers.pop();
+    if (timer === undefined) return;
+    this.#elapsed = Math.max(this.#elapsed, timer.due);
+    timer.run();
+  }
+
+  /** Lets time pass without running anything. */
+  passTo(elapsed: number): void {
+    this.#elapsed = Math.max(this.#elapsed, elapsed);
+  }
+}
+
+class VirtualAction<T> extends Subscription implements SchedulerAction<T> {
+  #timer: Timer | undefined;
+  #state: T | undefined;
+
+  constructor(
+    readonly scheduler: VirtualScheduler,
+    readonly work: (this: SchedulerAction<T>, state?: T) => void,
+  ) {
+    super(() => {
+      this.#cancel();
+    });
+  }
+
+  schedule(state?: T, delay = 0): Subscription {
+    if (this.closed) return this;
+    this.#cancel();
+    this.#state = state;
+    this.#timer = this.scheduler.after(delay, this.#execute);
+    return this;
+  }
+
+  readonly #execute = (): void => {
+    this.#timer = undefined;
+    this.work(this.#state);
+  };
+
+  #cancel(): void {
+    if (this.#timer !== undefined) this.scheduler.cancel(this.#timer);
+    this.#timer = undefined;
+  }
+}

@@ -1,0 +1,153 @@
+import type { SchedulerLike } from 'rxjs';
+import { callable } from '../../operators/config.js';
+import { isDelay } from '../../operators/errors.js';
+import { expected } from '../../operators/expected.js';
+import { RealWaits } from './real-waits.js';
+import { settle } from './settle.js';
+import { VirtualScheduler } from './virtual-scheduler.js';
+
+/** How many macrotasks in a row the code under test may ask for at one moment of virtual time. */
+const PATIENCE = 1000;
+
+/** Virtual time, as the body of {@link virtualTime} sees it. It begins at 0. */
+export interface VirtualClock {
+  /** For `config.scheduler`, and for `timer`, `interval`, `delay` of rxjs. */
+  readonly scheduler: SchedulerLike;
+  /** How much virtual time has passed, in ms. */
+  now(): number;
+  /**
+   * Runs everything that is due within the next `ms`, tick by tick, and lets promise jobs settle after each; resolves when
+   * that is done. What runs at the last moment is included. Rejects with what an action threw, or if the code under test
+   * waits for something that virtual time cannot bring.
+   */
+  advance(ms: number): Promise<void>;
+  /**
+   * Resolves after `ms` of virtual time: for the reconciler under test. Rejects with the reason of `signal` as soon as
+   * that aborts.
+   */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+/**
+ * Runs `body` in virtual time, in which reconcilers may be `async` functions: an hour passes as fast as it can be computed,
+ * the same way each time. Resolves or rejects as `body` does.
+ *
+ * Virtual time passes in {@link VirtualClock.advance} only. It cannot wait for the real world: if the code under test has
+ * asked for a file, a socket or a real timer, the promise rejects and says for what and where, instead of hanging; and
+ * likewise if `body` awaits what nobody will bring. Needs Node.
+ *
+ * @example
+ * it('should poll every minute', () => virtualTime(async (clock) => {
+ *   const steps: Step[] = [];
+ *   const poll = async () => { await clock.sleep(100); return { requeueDelay: 60_000 }; };
+ *   of('a').pipe(reconcile(poll, { scheduler: clock.scheduler })).subscribe((step) => steps.push(step));
+ *   await clock.advance(3_600_000);
+ *   assert.equal(steps.filter(({ kind }) => kind === 'started').length, 60);
+ * }));
+ */
+export async function virtualTime<T>(body: (clock: VirtualClock) => Promise<T>): Promise<T> {
+  callable('body', body);
+  const waits = new RealWaits();
+  const clock = new Clock(waits);
+  return waits.watch(async () => {
+    const result = body(clock);
+    const over = (): void => {
+      clock.isOver = true;
+    };
+    Promise.resolve(result).then(over, over);
+    while (!clock.isOver) {
+      await Promise.allSettled([clock.advancing]);
+      await clock.settle();
+      if (clock.isStuck) throw clock.stuck();
+    }
+    return result;
+  });
+}
+
+class Clock implements VirtualClock {
+  readonly scheduler = new VirtualScheduler();
+  /** The call of `advance` that is going on. */
+  advancing: Promise<void> | undefined;
+  /** The body has resolved or rejected. */
+  isOver = false;
+
+  constructor(readonly waits: RealWaits) {}
+
+  get isStuck(): boolean {
+    return !this.isOver && this.advancing === undefined;
+  }
+
+  now(): number {
+    return this.scheduler.elapsed;
+  }
+
+  async advance(ms: number): Promise<void> {
+    expected('ms', ms, 'a finite number of ms >= 0', isDelay(ms));
+    if (this.advancing !== undefined) throw new Error('Virtual time is advancing already: await each `advance` before the next');
+    this.advancing = this.#passTo(this.now() + ms);
+    try {
+      await this.advancing;
+    } finally {
+      this.advancing = undefined;
+    }
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    expected('ms', ms, 'a number of ms >= 0', isDelay(ms) || ms === Infinity);
+    return new Promise((resolve, reject) => {
+      const abort = (): void => {
+        this.scheduler.cancel(timer);
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- whatever the reason is
+        reject(signal?.reason);
+      };
+      const timer = this.scheduler.after(ms, () => {
+        signal?.removeEventListener('abort', abort);
+        resolve();
+      });
+      if (signal?.aborted === true) abort();
+      else signal?.addEventListener('abort', abort, { once: true });
+    });
+  }
+
+  /** Lets promise jobs settle, and the macrotasks that the code under test may ask for. */
+  async settle(): Promise<void> {
+    for (let i = 0; i < PATIENCE; i++) {
+      const before = this.waits.immediates;
+      await RealWaits.ignore(settle);
+      if (this.waits.immediates === before) return;
+    }
+    throw new Error(`Virtual time stands still at ${String(this.now())} ms: \`setImmediate\` is called again and again`);
+  }
+
+  /** Why nothing goes on, though the body is not over. */
+  stuck(): Error {
+    const { next } = this.scheduler;
+    if (!this.waits.isEmpty) return this.#realWait();
+    return new Error(
+      next === Infinity
+        ? 'The body of `virtualTime` waits for something that will never come: no timer is set, nothing real is asked for'
+        : `The body of \`virtualTime\` waits for virtual time: the next timer is due at ${String(next)} ms, call \`clock.advance\``,
+    );
+  }
+
+  async #passTo(end: number): Promise<void> {
+    const { scheduler } = this;
+    await this.#settled();
+    while (scheduler.next <= end) {
+      // All that is due at one moment, and what it adds there, is one tick; but promise jobs come before the next.
+      const tick = scheduler.next;
+      for (let due = scheduler.size; due > 0 && scheduler.next === tick; due--) scheduler.runNext();
+      await this.#settled();
+    }
+    scheduler.passTo(end);
+  }
+
+  async #settled(): Promise<void> {
+    await this.settle();
+    if (!this.waits.isEmpty) throw this.#realWait();
+  }
+
+  #realWait(): Error {
+    return new Error(`Virtual time cannot wait for the real world, and at ${String(this.now())} ms the code under test does:\n${this.waits.toString()}`);
+  }
+}

@@ -1,0 +1,186 @@
+import { constant, reconcile, type Step } from 'kreconciler/operators';
+import { marbles } from 'kreconciler/testing';
+import { concat, delay, interval, map, NEVER, type Observable, of, Subject, throwError, timer } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+
+/** What the failing test prints. */
+function messageOf(test: () => void): string {
+  try {
+    test();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return 'it passed';
+}
+
+const fails = () => {
+  throw new Error('no');
+};
+
+describe('marbles', () => {
+  it(
+    'should picture the steps of a loop, one row a kind',
+    marbles(({ hot, scheduler, expectSteps }) => {
+      const events = hot('               a--b|');
+      const loop = reconcile((id) => (id === 'a' ? timer(2).pipe(map(() => undefined)) : undefined), { scheduler });
+      expectSteps(events.pipe(loop)).toBe({
+        enqueued: '                      a--b',
+        started: '                       a--b',
+        succeeded: '                     --ab|',
+      });
+    }),
+  );
+
+  it(
+    'should end with the longest row, though the loop requeues for ever',
+    marbles(({ hot, scheduler, expectSteps }) => {
+      const events = hot('a');
+      expectSteps(events.pipe(reconcile(() => ({ requeueDelay: 250 }), { scheduler }))).toBe({
+        started: '        a 249ms a 249ms a',
+        requeued: '       a 249ms a 249ms a',
+      });
+    }),
+  );
+
+  it(
+    'should end an endless source of another kind, too',
+    marbles(({ expectObservable }) => {
+      expectObservable(interval(2).pipe(map((i) => `${i}`))).toBe('--0-1-2-');
+    }),
+  );
+
+  it(
+    'should let marbles stand for longer ids',
+    marbles(({ hot, scheduler, expectSteps }) => {
+      const events = hot('  a-b', { a: 'web', b: 'db' });
+      expectSteps(events.pipe(reconcile(() => undefined, { scheduler }))).toBe({ started: 'a-b' }, { a: 'web', b: 'db' });
+    }),
+  );
+
+  it(
+    'should expect the error that ends the steps',
+    marbles(({ cold, scheduler, expectSteps }) => {
+      const events = cold('a-#');
+      expectSteps(events.pipe(reconcile(() => undefined, { scheduler }))).toBe({ started: 'a', succeeded: 'a-#' });
+    }),
+  );
+
+  it(
+    'should pass on the helpers of the TestScheduler, and flush on demand',
+    marbles(({ cold, hot, time, flush, expectObservable, expectSubscriptions }) => {
+      const source = cold(' --a|');
+      const subscription = '^--!';
+      expectObservable(source.pipe(delay(time('-|')))).toBe('---(a|)');
+      expectObservable(hot('a^-b'), '^--!').toBe('--b', undefined);
+      expectSubscriptions(source.subscriptions).toBe([subscription]);
+      flush();
+      expectObservable(of(1)).toBe('---(a|)', { a: 1 });
+    }),
+  );
+
+  it('should see what comes later than the longest row, where only Observables are expected', () => {
+    expect(messageOf(marbles(({ cold, expectObservable }) => {
+      expectObservable(cold('a|').pipe(delay(10))).toBe('');
+    }))).toContain('first difference, at 10 ms');
+  });
+
+  it('should show both diagrams of steps, and mark the first frame that differs', () => {
+    const test = marbles(({ hot, scheduler, expectSteps }) => {
+      const events = hot('a-b', { a: 'web', b: 'database' });
+      expectSteps(events.pipe(reconcile(fails, { scheduler, backoff: constant(1000) }))).toBe(
+        { enqueued: 'w-d', started: 'w-d', requeued: 'wd' },
+        { w: 'web', d: 'database' },
+      );
+    });
+    expect(messageOf(test)).toBe(
+      [
+        'Expected the steps',
+        'enqueued  w-d',
+        'started   w-d',
+        'requeued  wd',
+        'but they were',
+        'enqueued  w-d',
+        'started   w-d',
+        'requeued  w-d',
+        '           ^ first difference, at 1 ms',
+        'where w = web, d = database',
+      ].join('\n'),
+    );
+  });
+
+  it.each<[string, Observable<Step>, string, RegExp]>([
+    ['a step that is missing', NEVER, '-a', /difference, at 1 ms/],
+    ['an end that is missing', NEVER, '---|', /difference, at 3 ms/],
+    ['an end that is too early', timer(2).pipe(map(() => ({}) as Step)), '-----|', /difference, at 2 ms/],
+    ['an error instead of an end', throwError(() => new Error('broken')), '|', /# = Error: broken/],
+  ])('should fail for %s', (_, steps, started, message) => {
+    expect(messageOf(marbles(({ expectSteps }) => {
+      expectSteps(steps).toBe({ started });
+    }))).toMatch(message);
+  });
+
+  it('should show both diagrams of values, and mark the first frame that differs', () => {
+    const test = marbles(({ cold, expectObservable }) => {
+      expectObservable(concat(cold('a-b|', { a: 1, b: { c: 2 } }), throwError(() => new RangeError('why')))).toBe('a--b|', { a: 1, b: { c: 2 } });
+    });
+    expect(messageOf(test)).toBe(
+      [
+        'Expected  1--a|',
+        'but got   1-a#',
+        '            ^ first difference, at 2 ms',
+        'where a = { c: 2 }',
+        'actual # = RangeError: why',
+      ].join('\n'),
+    );
+  });
+
+  it('should show both diagrams of subscriptions, and mark the first frame that differs', () => {
+    const test = marbles(({ cold, expectObservable, expectSubscriptions }) => {
+      const source = cold('a--|');
+      expectObservable(source).toBe('a--|');
+      expectSubscriptions(source.subscriptions).toBe('^-- 6ms !');
+    });
+    expect(messageOf(test)).toBe(
+      [
+        'Expected the subscriptions',
+        '  ^--------!',
+        'but they were',
+        '  ^--!',
+        '     ^ first difference, at 3 ms',
+      ].join('\n'),
+    );
+  });
+
+  it.each<[string, Record<string, string>, RegExp]>([
+    ['rows that end at different times', { started: 'a-|', succeeded: 'a--|' }, /rows to end alike, got `\|` at 2 ms in `started` and `\|` at 3 ms in `succeeded`/],
+    ['rows that end in different ways', { started: 'a-|', succeeded: 'a-#' }, /rows to end alike/],
+    ['a row that goes on after the end of another', { started: 'a-|', succeeded: 'a--b' }, /nothing after `\|` at 2 ms in `started`, got `b` \(string\) at 3 ms/],
+    ['a row that is no kind of step', { begun: 'a' }, /`rows` to be named after kinds of steps.*got `begun`/],
+    ['a bracket that stays open', { started: '(ab' }, /`started` to have its brackets in pairs/],
+    ['a bracket too many', { started: 'ab)' }, /brackets in pairs/],
+    ['marks of subscriptions', { started: '^a' }, /no subscription marks/],
+    ['two ends', { started: 'a|-|' }, /end once/],
+    ['a marble behind the end', { started: '|-a' }, /nothing behind its end/],
+    ['a row that is no string', { started: 3 as unknown as string }, /a string of marbles, got `3` \(number\)/],
+  ])('should refuse %s', (_, rows, message) => {
+    expect(messageOf(marbles(({ expectSteps }) => {
+      expectSteps(NEVER).toBe(rows);
+    }))).toMatch(message);
+  });
+
+  it('should refuse a body that is asynchronous, or none', () => {
+    // eslint-disable-next-line @typescript-eslint/no-misused-promises -- that is the mistake
+    expect(messageOf(marbles(() => Promise.resolve()))).toMatch(/cannot see promises, use `virtualTime`/);
+    expect(() => marbles(undefined as unknown as () => void)).toThrow('Expected `body` to be a function, got `undefined`');
+  });
+
+  it('should keep its tests apart from each other', () => {
+    const steps = new Subject<Step>();
+    const test = marbles(({ expectSteps }) => {
+      expectSteps(steps).toBe({ started: '' });
+    });
+    test();
+    test();
+    expect(steps.observed).toBe(true);
+  });
+});

@@ -1,0 +1,184 @@
+import fc from 'fast-check';
+import { constant, reconcile, type ReconcileConfig, type Reconciler, RetryError, type Step, TerminalError } from 'kreconciler/operators';
+import { journal, replay, toMarbles, virtualTime } from 'kreconciler/testing';
+import { Subject } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+
+/** What happens to a loop from outside: an event for an id, or the end of a term, or a stop. */
+type Happening = readonly [at: number, what: string];
+
+interface Recording {
+  readonly lines: string[];
+  readonly steps: Step[];
+}
+
+/** Runs a loop in virtual time, and keeps its journal. */
+function record(happenings: readonly Happening[], reconciler: (sleep: (ms: number) => Promise<void>) => Reconciler, config: ReconcileConfig = {}, until = 20_000): Promise<Recording> {
+  return virtualTime(async (clock) => {
+    const [events, reset, stop] = [new Subject<{ id: string; stream: string }>(), new Subject<void>(), new Subject<void>()];
+    const lines: string[] = [];
+    const steps: Step[] = [];
+    const steps$ = events.pipe(reconcile(reconciler((ms) => clock.sleep(ms)), { ...config, reset, stop, scheduler: clock.scheduler }));
+    const loop = steps$.subscribe((step) => steps.push(step));
+    const recorded = new Subject<Step>();
+    recorded.pipe(journal(config)).subscribe((line) => lines.push(line));
+    for (const [at, what] of happenings) {
+      await clock.advance(at - clock.now());
+      if (what === 'reset') reset.next();
+      else if (what === 'stop') stop.next();
+      else events.next({ id: what, stream: 'files' });
+    }
+    await clock.advance(until - clock.now());
+    loop.unsubscribe();
+    for (const step of steps) recorded.next(step);
+    return { lines, steps };
+  });
+}
+
+const kinds = (steps: readonly Step[]): string[] => steps.map(({ at, kind, id }) => `${at} ${kind} ${id}`);
+/** The same, from the first step on. */
+const pace = (steps: readonly Step[]): string[] => steps.map(({ at, kind, id }) => `${at - steps[0]!.at} ${kind} ${id}`);
+
+describe('journal', () => {
+  it('should write one line of JSON a step, after one that says what the loop is', async () => {
+    const { lines, steps } = await record([[10, 'a']], () => () => undefined, { workerCount: 2, maxItemRetries: Infinity });
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+      {
+        journal: 'kreconciler',
+        version: 1,
+        config: expect.objectContaining({ workerCount: 2, maxItemRetries: 'Infinity', delayResolution: 250 }) as unknown,
+      },
+      { line: 2, ...steps[0], trigger: { id: 'a', stream: 'files' } },
+      { line: 3, ...steps[1] },
+      { line: 4, ...steps[2] },
+    ]);
+    expect(lines.join('')).not.toContain('\n');
+  });
+
+  it('should keep what matters of errors, and survive those that are none', async () => {
+    const errors = [new RetryError('later', 500), new TerminalError('never'), Object.assign(new Error('named'), { name: 'MyError' }), undefined, 'text'];
+    for (const error of errors) {
+      const { lines } = await record([[0, 'a']], () => () => Promise.reject(error), { maxItemRetries: 0 }, 100);
+      const { steps } = await replay(lines);
+      expect(kinds(steps)).toHaveLength(3);
+      expect(steps.at(-1)).toMatchObject({ error: error instanceof Error ? { name: error.name, message: error.message } : { message: expect.any(String) as unknown } });
+    }
+  });
+
+  it('should refuse a bad configuration at once', () => {
+    expect(() => journal({ workerCount: 0 })).toThrow('Expected `workerCount`');
+  });
+});
+
+describe('replay', () => {
+  const outcomes: Reconciler[] = [
+    () => undefined,
+    () => ({ requeueDelay: 700 }),
+    () => ({ error: new Error('reported') }),
+    () => { throw new RetryError('thrown', 300); },
+    () => 5 as unknown as undefined,
+    () => { throw new TerminalError('terminal'); },
+  ];
+
+  it.each(outcomes.map((outcome, i) => [i, outcome] as const))('should run a recording again as it was (%i)', async (_, outcome) => {
+    const { lines, steps } = await record([[10, 'a'], [10, 'b'], [400, 'a'], [2000, 'c']], () => outcome, { backoff: constant(250), maxItemRetries: 2, delayResolution: 100 }, 3000);
+    const again = await replay(lines, { config: { backoff: constant(250) } });
+    expect(kinds(again.steps)).toEqual(kinds(steps));
+    expect(again.diagram).toBe(toMarbles(steps));
+  });
+
+  it('should hold a run as long as it took, though it outlived its timeout', async () => {
+    const config = { maxReconcileTime: 1000, backoff: constant(250) };
+    const { lines, steps } = await record([[0, 'a'], [1200, 'b'], [1300, 'a']], (sleep) => (id) => sleep(id === 'a' ? 1500 : 10), config, 6000);
+    expect(kinds(steps)).toContain('1500 released a');
+    const again = await replay(lines, { config: { backoff: constant(250) } });
+    expect(kinds(again.steps)).toEqual(kinds(steps));
+  });
+
+  it.each(['stop', 'reset'])('should find the %s that the steps tell of', async (cut) => {
+    const happenings: Happening[] = [[0, 'a'], [0, 'b'], [5, cut], ...(cut === 'reset' ? ([[100, 'c']] as const) : [])];
+    const { lines, steps } = await record(happenings, (sleep) => () => sleep(10), {}, 1000);
+    expect(kinds(steps)).toContain('5 dropped b');
+    expect(kinds((await replay(lines)).steps)).toEqual(kinds(steps));
+  });
+
+  it('should find the stop during which a run failed', async () => {
+    const failing = (sleep: (ms: number) => Promise<void>) => () => sleep(10).then(() => Promise.reject(new Error('no')));
+    const { lines, steps } = await record([[0, 'a'], [5, 'stop']], failing);
+    expect(kinds(steps)).toEqual(['0 enqueued a', '0 started a', '10 dropped a']);
+    expect(kinds((await replay(lines)).steps)).toEqual(kinds(steps));
+  });
+
+  it('should run any recording again as it was', async () => {
+    const happening = fc.tuple(fc.integer({ min: 0, max: 3000 }), fc.constantFrom('a', 'b', 'c'));
+    const run = fc.record({ took: fc.constantFrom(0, 1, 20, 300), ends: fc.constantFrom('well', 'requeued', 'thrown', 'reported') });
+    await fc.assert(
+      fc.asyncProperty(fc.array(happening, { maxLength: 12 }), fc.array(run, { minLength: 1, maxLength: 12 }), async (happenings, runs) => {
+        const sorted = happenings.sort(([a], [b]) => a - b);
+        let count = 0;
+        const reconciler = (sleep: (ms: number) => Promise<void>) => async () => {
+          const { took, ends } = runs[count++ % runs.length]!;
+          await sleep(took);
+          if (ends === 'thrown') throw new Error('thrown');
+          return ends === 'requeued' ? { requeueDelay: 300 } : ends === 'reported' ? { error: 'reported' } : {};
+        };
+        const config = { backoff: constant(400), maxItemRetries: 2 };
+        const { lines, steps } = await record(sorted, reconciler, config, 5000);
+        const again = await replay(lines, { config });
+        expect(pace(again.steps)).toEqual(pace(steps));
+      }),
+      { numRuns: 100, seed: 1 },
+    );
+  });
+
+  it('should run the events of a recording against the real reconciler', async () => {
+    const { lines } = await record([[10, 'a']], () => () => { throw new Error('the bug'); }, { backoff: constant(250) }, 600);
+    const { steps } = await replay(lines, { reconciler: () => undefined, config: { backoff: constant(250) } });
+    expect(kinds(steps)).toEqual(['10 enqueued a', '10 started a', '10 succeeded a']);
+  });
+
+  it('should run in a virtual time that is given, and as long as it is told to', async () => {
+    const { lines } = await record([[10, 'a']], () => () => undefined);
+    await virtualTime(async (clock) => {
+      await clock.advance(333);
+      const { diagram } = await replay(lines, { clock, reconciler: () => clock.sleep(100), further: 100 });
+      expect(diagram).toBe(['enqueued   a', 'started    a', 'succeeded   100ms a'].join('\n'));
+    });
+  });
+
+  it('should replay what has no end, and what never began', async () => {
+    const { lines } = await record([[0, 'a']], (sleep) => () => sleep(1e6), {}, 50);
+    expect(kinds((await replay(lines.join('\n') + '\n')).steps)).toEqual(['0 enqueued a', '0 started a']);
+    expect(await replay(lines.slice(0, 1))).toEqual({ steps: [], diagram: '' });
+  });
+
+  describe('should refuse', () => {
+    const header = '{"journal":"kreconciler","version":1,"config":{}}';
+    it.each<[string, string | string[], RegExp]>([
+      ['a journal from a newer version', header.replace('1', '2'), /version 1 or older, got version 2: a newer kreconciler/],
+      ['a journal that was cut in the middle of a line', [header, '{"line":2,"kind":"enq'], /Expected line 2 of the journal to be JSON, got .* cut in the middle/],
+      ['a journal with a bad line', [header, 'oh', '{}'], /Expected line 2 of the journal to be JSON, got `oh` \(string\)$/],
+      ['a journal with a gap', [header, '{"line":2,"kind":"enqueued","id":"a","at":0}', '{"line":4}'], /Expected line 3 of the journal, got line 4: some of it is missing/],
+      ['a journal without its beginning', '{"line":2}', /begin with the line that says so, got .* cut off/],
+      ['an empty journal', '', /begin with the line that says so, got `undefined`/],
+    ])('%s', async (_, lines, message) => {
+      await expect(replay(lines)).rejects.toThrow(message);
+    });
+  });
+});
+
+describe('toMarbles', () => {
+  const step = (at: number, kind: Step['kind'], id: string) => ({ at, kind, id, worker: 0 }) as Step;
+
+  it('should draw steps from the first on, long ids as letters', () => {
+    const steps = [step(5000, 'enqueued', 'web'), step(5000, 'enqueued', 'a'), step(5004, 'started', 'web'), step(5300, 'started', 'a'), step(5301, 'succeeded', 'web')];
+    expect(toMarbles(steps)).toBe(
+      ['enqueued   (ba)', 'started    ----b 295ms a', 'succeeded  ---- 296ms  -b', 'where b = web'].join('\n'),
+    );
+  });
+
+  it('should draw nothing of nothing, and not be put off by a clock that was set back', () => {
+    expect(toMarbles([])).toBe('');
+    expect(toMarbles([step(10, 'enqueued', 'a'), step(5, 'started', 'a')])).toBe('enqueued   -----a\nstarted    a');
+  });
+});
