@@ -1,7 +1,7 @@
 /** What a {@link Heap} orders: by `due`, and at the same time by `order`. The index is the heap's. */
 export interface HeapNode {
-  readonly due: number;
-  readonly order: number;
+  due: number;
+  order: number;
   index: number;
 }
 

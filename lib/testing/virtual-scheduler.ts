@@ -1,9 +1,9 @@
 import { type SchedulerAction, type SchedulerLike, Subscription } from 'rxjs';
 import { Heap, type HeapNode } from './heap.js';
 
-/** Something that is due at a moment of virtual time. */
-interface Timer extends HeapNode {
-  readonly run: () => void;
+/** Something that is due at a moment of virtual time. Whoever has many of them makes a class of it instead of closures. */
+export interface Timer extends HeapNode {
+  run(): void;
 }
 
 /**
@@ -48,7 +48,13 @@ export class VirtualScheduler implements SchedulerLike {
 
   /** Calls `run` after `delay` ms: `schedule` for those who need no subscription. */
   after(delay: number, run: () => void): Timer {
-    const timer = { due: this.#elapsed + (delay > 0 ? delay : 0), order: this.#count++, index: -1, run };
+    return this.add(delay, { due: 0, order: 0, index: -1, run });
+  }
+
+  /** Runs `timer`, which must not be waiting already, after `delay` ms. */
+  add<T extends Timer>(delay: number, timer: T): T {
+    timer.due = this.#elapsed + (delay > 0 ? delay : 0);
+    timer.order = this.#count++;
     if (delay !== Infinity) this.#timers.push(timer);
     return timer;
   }

@@ -1,0 +1,65 @@
+import type { Trigger } from '../../../operators/types.js';
+import type { Fault } from './schedule.js';
+import type { Simulation } from './simulation.js';
+
+/** How long an event waits at most to be overtaken, in ms. */
+const PATIENCE = 10_000;
+
+/** The way from a change of the world to the processes, and what can happen on it. */
+export class EventStream<W> {
+  /** Nothing arrives before this moment. */
+  #stalledUntil = 0;
+  /** The events that are to be overtaken, by id. */
+  readonly #held = new Map<string, () => void>();
+
+  constructor(
+    readonly simulation: Simulation<W>,
+    readonly name: string,
+  ) {}
+
+  emit(id: string, message: unknown, fault: Fault | undefined): void {
+    const { simulation } = this;
+    const trigger: Trigger = { id, stream: this.name, message };
+    const overtaken = this.#held.get(id);
+    switch (fault?.kind) {
+      case 'drop':
+        break;
+      case 'reorder':
+        this.#hold(trigger);
+        break;
+      case 'duplicate':
+        this.#send(trigger);
+        simulation.later(fault.ms, () => {
+          this.#send(trigger);
+        });
+        break;
+      case 'delay':
+        this.#stalledUntil = Math.max(this.#stalledUntil, simulation.elapsed + fault.ms);
+        this.#send(trigger);
+        break;
+      default:
+        this.#send(trigger);
+    }
+    overtaken?.();
+  }
+
+  #hold(trigger: Trigger): void {
+    const release = (): void => {
+      if (this.#held.get(trigger.id) !== release) return;
+      this.#held.delete(trigger.id);
+      this.#send(trigger);
+    };
+    this.#held.set(trigger.id, release);
+    this.simulation.later(PATIENCE, release);
+  }
+
+  #send(trigger: Trigger): void {
+    const { simulation } = this;
+    const stalled = this.#stalledUntil - simulation.elapsed;
+    const deliver = (): void => {
+      simulation.deliver(trigger);
+    };
+    if (stalled > 0) simulation.later(stalled, deliver);
+    else simulation.scheduler.after(0, deliver);
+  }
+}

@@ -1,0 +1,69 @@
+import type { Timer } from '../virtual-scheduler.js';
+import type { Fault } from './schedule.js';
+import type { SimulatedAttempt } from './simulated-attempt.js';
+
+const NOTES: Readonly<Record<string, string>> = { lost: ', and its answer is lost', slow: ', late', overtime: ', and its answer is over time' };
+
+/** Something that an attempt reads or changes: due when it happens, and what can go wrong then. */
+export class Operation<W, T> implements Timer {
+  due = 0;
+  order = 0;
+  index = -1;
+  readonly answer: Promise<T>;
+  #resolve: (value: T) => void = () => undefined;
+  #reject: (error: unknown) => void = () => undefined;
+
+  constructor(
+    readonly attempt: SimulatedAttempt<W>,
+    readonly name: string,
+    readonly fn: (world: W, at: number) => T,
+    readonly isEffect: boolean,
+    readonly fault: Fault | undefined,
+  ) {
+    this.answer = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  run(): void {
+    const { attempt, name, fault } = this;
+    const { simulation, replica, id } = attempt;
+    if (fault?.kind === 'crash' && replica.isAlive) {
+      simulation.note(`${id}: the process crashes instead of \`${name}\``);
+      replica.crash(fault.ms);
+      return;
+    }
+    if (fault?.kind === 'fail') {
+      this.#note(' fails');
+      this.#failed(new Error(`Simulated: \`${name}\` failed`));
+      return;
+    }
+    let value: T;
+    try {
+      value = this.isEffect ? this.fn(simulation.world, simulation.elapsed) : simulation.copy(this.fn(simulation.seen, simulation.elapsed));
+    } catch (error) {
+      this.#note(` throws ${String(error)}`);
+      this.#failed(error);
+      return;
+    }
+    this.#note(NOTES[fault?.kind ?? ''] ?? '');
+    if (this.isEffect) simulation.touched(name, id, value);
+    if (fault?.kind === 'lost') this.#failed(new Error(`Simulated: the answer of \`${name}\` was lost`));
+    else if (fault?.kind === 'overtime') simulation.later((simulation.limit === Infinity ? 0 : simulation.limit) + fault.ms, () => { this.#succeeded(value); });
+    else this.#succeeded(value);
+  }
+
+  #succeeded(value: T): void {
+    if (this.attempt.unpark()) this.#resolve(value);
+  }
+
+  #failed(error: unknown): void {
+    if (this.attempt.unpark()) this.#reject(error);
+  }
+
+  #note(what: string): void {
+    const { simulation, id } = this.attempt;
+    if (this.isEffect) simulation.note(`${id}: \`${this.name}\`${what}`);
+  }
+}

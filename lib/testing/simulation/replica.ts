@@ -1,0 +1,117 @@
+import { from, finalize, Subject, type Subscription } from 'rxjs';
+import { isObservableInput, isPromiseLike, isAsyncIterable } from '../../../operators/observable-input.js';
+import { reconcile } from '../../../operators/reconcile.js';
+import type { Reconciler, ReconcileContext, Trigger } from '../../../operators/types.js';
+import type { SimulatedStream, SimulationContext } from './scenario.js';
+import { SimulatedAttempt } from './simulated-attempt.js';
+import type { Simulation } from './simulation.js';
+
+/** One process: its memory, its loop, and whether it leads. A crash ends it; another takes its place. */
+export class Replica<W> {
+  isAlive = true;
+  isLeading = false;
+  readonly #events = new Subject<Trigger>();
+  readonly #triggers = new Subject<Trigger>();
+  readonly #reset = new Subject<void>();
+  readonly #running = new Set<string>();
+  readonly #reconciler: Reconciler<SimulationContext<W>>;
+  readonly #loop: Subscription;
+  /** Tells the resyncs of this term from those of an earlier one. */
+  #term = 0;
+
+  constructor(
+    readonly simulation: Simulation<W>,
+    readonly index: number,
+  ) {
+    const { scheduler, random, scenario, loopConfig } = simulation;
+    this.#reconciler = scenario.reconciler({ now: () => scheduler.now(), random, triggers: this.#triggers });
+    this.#loop = this.#events.pipe(reconcile((id, context) => this.#run(id, context), { ...loopConfig, reset: this.#reset, scheduler })).subscribe({
+      next: (step) => {
+        simulation.stepped(step, index);
+      },
+      error: (error: unknown) => {
+        simulation.fail('the loop failed', error);
+      },
+      complete: () => {
+        simulation.fail('the loop completed');
+      },
+    });
+  }
+
+  lead(): void {
+    if (!this.isAlive || this.isLeading) return;
+    this.isLeading = true;
+    this.#term++;
+    for (const [name, stream] of this.simulation.streams) this.#list(name, stream, this.#term);
+  }
+
+  stepDown(): void {
+    if (!this.isLeading) return;
+    this.isLeading = false;
+    this.#reset.next();
+  }
+
+  deliver(trigger: Trigger): void {
+    if (!this.isLeading) return;
+    this.#triggers.next(trigger);
+    this.#events.next(trigger);
+  }
+
+  crash(downtime: number): void {
+    const { simulation } = this;
+    this.end();
+    simulation.later(downtime, () => {
+      simulation.boot(this.index);
+    });
+  }
+
+  end(): void {
+    this.isAlive = this.isLeading = false;
+    this.#loop.unsubscribe();
+  }
+
+  #list(name: string, { list, every }: SimulatedStream<W>, term: number): void {
+    if (list === undefined || !this.isLeading || term !== this.#term) return;
+    const { simulation } = this;
+    for (const id of list(simulation.seen, simulation.elapsed)) this.deliver({ id, stream: name });
+    if (every === undefined) return;
+    simulation.scheduler.after(every, () => {
+      this.#list(name, { list, every }, term);
+    });
+  }
+
+  #run(id: string, context: ReconcileContext): ReturnType<Reconciler> {
+    if (this.#running.has(id)) this.simulation.fail(`\`${id}\` ran twice at once`);
+    this.#running.add(id);
+    const attempt = new SimulatedAttempt(this.simulation, this, context);
+    const end = (): void => {
+      this.#running.delete(id);
+      attempt.end();
+      if (this.isAlive) this.simulation.stir(true);
+    };
+    let answer: ReturnType<Reconciler>;
+    try {
+      answer = this.#reconciler(id, attempt);
+    } catch (error) {
+      end();
+      throw error;
+    }
+    if (isPromiseLike(answer)) {
+      // Before the engine's own callbacks, and without a promise in between: time stands still until the engine has heard.
+      answer.then(end, end);
+      return answer;
+    }
+    if (isAsyncIterable(answer)) return untilEnd(answer, end);
+    if (isObservableInput(answer)) return from(answer).pipe(finalize(end));
+    end();
+    return answer;
+  }
+}
+
+async function* untilEnd<T>(values: AsyncIterable<T>, end: () => void): AsyncGenerator<T> {
+  try {
+    yield* values;
+  } finally {
+    end();
+  }
+}

@@ -1,0 +1,283 @@
+import { exponential } from '../../../operators/backoff.js';
+import type { Step, Trigger } from '../../../operators/types.js';
+import { settle } from '../settle.js';
+import { type Timer, VirtualScheduler } from '../virtual-scheduler.js';
+import { clone } from './clone.js';
+import { EventStream } from './event-stream.js';
+import { type Failure, ScenarioError } from './failure.js';
+import { randomFrom } from './random.js';
+import { Replica } from './replica.js';
+import type { Random, Scenario, SimulatedLoopConfig, SimulatedStream } from './scenario.js';
+import { type Fault, type PlannedChange, type Schedule, tieOf } from './schedule.js';
+
+/** How many rounds of promise jobs an attempt may need to get from one handle to the next before we look closer. */
+const PATIENCE = 200;
+
+/** Rounds of promise jobs in which an attempt that awaits several handles at once gets on, or the engine hears of its end. */
+const HEARSAY = 4;
+
+/** What happened, for the report. */
+export interface Recorder {
+  note(at: number, text: string): void;
+  step(step: Step, replica: number): void;
+}
+
+/**
+ * One run of a scenario under one schedule. All that happens is due on one virtual scheduler and happens one after the
+ * other; between two things, promise jobs run until every attempt awaits one of its handles. So there is no chance left.
+ */
+export class Simulation<W> {
+  readonly scheduler = new VirtualScheduler();
+  readonly random: Random;
+  readonly world: W;
+  readonly streams: readonly (readonly [string, SimulatedStream<W>])[];
+  readonly loopConfig: SimulatedLoopConfig;
+  /** How long an attempt may take, in ms. */
+  readonly limit: number;
+  /** How many attempts neither await a handle nor are over. */
+  busy = 0;
+  readonly #bound: number;
+  readonly #stay: number;
+  readonly #faults = new Map<string, Fault[]>();
+  readonly #operations = new Map<string, number>();
+  readonly #events = new Map<string, number>();
+  readonly #watches = new Map<string, EventStream<W>[]>();
+  readonly #replicas: Replica<W>[] = [];
+  readonly #clone: <T>(value: T) => T;
+  readonly #invariants: (readonly [string, (world: W, at: number) => boolean])[];
+  #leader = 0;
+  /** Losses of leadership that last. */
+  #leaderless = 0;
+  /** What is read instead of the world. */
+  #snapshot: W | undefined;
+  #staleUntil = 0;
+  /** Things that a fault has put off. */
+  #putOff = 0;
+  /** Rounds of promise jobs to come, at least. */
+  #rounds = 0;
+  #isCalm = false;
+  #isDirty = true;
+  #failure: Failure | undefined;
+  #misuse: ScenarioError | undefined;
+
+  constructor(
+    readonly scenario: Scenario<W>,
+    readonly schedule: Schedule,
+    seed: number,
+    readonly recorder?: Recorder,
+  ) {
+    const { streams, config, bound = 600_000, stay = 120_000, invariants = {} } = scenario;
+    this.random = randomFrom(~seed);
+    this.world = scenario.world(this.random);
+    const loopConfig = typeof config === 'function' ? config(this.random) : (config ?? {});
+    const { maxReconcileTime = 10_000, delayResolution = 250 } = loopConfig;
+    this.loopConfig = { backoff: exponential({ initial: delayResolution, random: this.random }), ...loopConfig };
+    this.limit = maxReconcileTime === 0 ? Infinity : maxReconcileTime;
+    this.streams = Object.entries(streams);
+    this.#bound = bound;
+    this.#stay = stay;
+    this.#clone = scenario.clone ?? clone;
+    this.#invariants = Object.entries(invariants);
+    for (const [name, { on = [] }] of this.streams) {
+      const stream = new EventStream(this, name);
+      for (const cause of on) this.#watches.set(cause, [...(this.#watches.get(cause) ?? []), stream]);
+    }
+    for (const fault of schedule.faults) {
+      if (tieOf(fault.kind) !== 'moment') this.#faults.set(fault.id, [...(this.#faults.get(fault.id) ?? []), fault]);
+    }
+  }
+
+  /** Runs it all. Resolves with the first failure, if there is one. Rejects if the scenario itself is at fault. */
+  async run(): Promise<Failure | undefined> {
+    try {
+      this.boot(0);
+      for (const change of this.schedule.changes) this.scheduler.after(change.at, () => { this.#change(change); });
+      for (const fault of this.schedule.faults) if (tieOf(fault.kind) === 'moment') this.scheduler.after(fault.at, () => { this.#strike(fault); });
+      const { changes, faults } = this.schedule;
+      await this.#live(Math.max(0, ...changes.map(({ at }) => at), ...faults.map(({ at }) => at)));
+    } finally {
+      for (const replica of this.#replicas) replica.end();
+    }
+    if (this.#misuse !== undefined) throw this.#misuse;
+    return this.#failure;
+  }
+
+  /** How much time has passed, in ms. */
+  get elapsed(): number {
+    return this.scheduler.elapsed;
+  }
+
+  /** The world as it is read, which may be old. */
+  get seen(): W {
+    return this.#snapshot ?? this.world;
+  }
+
+  /** A process starts, and leads if it is its turn. */
+  boot(index: number): void {
+    this.#replicas[index] = new Replica(this, index);
+    this.#crown();
+  }
+
+  /** Something that a fault puts off by `ms`; the world is not calm before it has happened. */
+  laterRun(ms: number, timer: Timer): void {
+    this.later(ms, () => {
+      timer.run();
+    });
+  }
+
+  /** The same for a function. */
+  later(ms: number, happen: () => void): void {
+    this.#putOff++;
+    this.scheduler.after(ms, () => {
+      this.#putOff--;
+      happen();
+    });
+  }
+
+  /** An attempt was given an answer, or has given its own: promise jobs must run. */
+  stir(deeply: boolean): void {
+    this.#rounds = Math.max(this.#rounds, deeply ? HEARSAY : 1);
+  }
+
+  /** A copy of what was read. */
+  copy<T>(value: T): T {
+    return this.#clone(value);
+  }
+
+  /** The fault that hits the next operation of `id`. */
+  operationFault(id: string): Fault | undefined {
+    return this.#faultOf(id, this.#operations, 'operation');
+  }
+
+  deliver(trigger: Trigger): void {
+    for (const replica of this.#replicas) replica.deliver(trigger);
+  }
+
+  /** The world was changed, by the change or effect `name`: whoever watches hears of it, and the invariants are looked at. */
+  touched(name: string, id: string, message: unknown): void {
+    this.#isDirty = true;
+    for (const stream of this.#watches.get(name) ?? []) stream.emit(id, message, this.#faultOf(id, this.#events, 'event'));
+    for (const [invariant, holds] of this.#invariants) {
+      if (!holds(this.world, this.elapsed)) this.fail(`the invariant "${invariant}" broke`);
+    }
+  }
+
+  stepped(step: Step, replica: number): void {
+    this.recorder?.step({ ...step, at: this.elapsed }, replica);
+    try {
+      this.scenario.onStep?.(step, this.world);
+    } catch (error) {
+      this.fail(`\`onStep\` threw: ${error instanceof Error ? error.message : String(error)}`, error);
+    }
+  }
+
+  note(text: string): void {
+    this.recorder?.note(this.elapsed, text);
+  }
+
+  fail(what: string, error?: unknown): void {
+    this.#failure ??= { what, at: this.elapsed, error };
+  }
+
+  /** The scenario does what no schedule can excuse. */
+  misused(message: string): ScenarioError {
+    this.#misuse ??= new ScenarioError(message);
+    return this.#misuse;
+  }
+
+  async #live(end: number): Promise<void> {
+    const { scheduler } = this;
+    let limit = Infinity;
+    let since: number | undefined;
+    while (this.#failure === undefined && this.#misuse === undefined) {
+      const { next } = scheduler;
+      if (!this.#isCalm && next > end && this.#putOff === 0) {
+        scheduler.passTo(end);
+        this.#isCalm = true;
+        limit = scheduler.elapsed + this.#bound;
+      }
+      if (this.#isCalm && this.#isDirty && next > scheduler.elapsed) {
+        this.#isDirty = false;
+        const isConverged = this.scenario.converged(this.world, scheduler.elapsed);
+        if (isConverged && since === undefined) limit = (since = scheduler.elapsed) + this.#stay;
+        if (!isConverged && since !== undefined) this.fail('the world converged, and did not stay so');
+      }
+      if (next > limit) {
+        if (since === undefined) this.fail(`the world did not converge within ${String(this.#bound)} ms after the last fault`);
+        return;
+      }
+      scheduler.runNext();
+      if (this.#rounds > 0 || this.busy > 0) await this.#settle();
+    }
+  }
+
+  /** Lets promise jobs run until every attempt awaits a handle or is over, and the engine has heard of it. */
+  async #settle(): Promise<void> {
+    for (let rounds = 0; this.#rounds > 0 || this.busy > 0; rounds++) {
+      this.#rounds--;
+      // eslint-disable-next-line @typescript-eslint/await-thenable -- that is one round
+      await undefined;
+      if (rounds < PATIENCE) continue;
+      await settle();
+      if (this.busy <= 0) continue;
+      throw new ScenarioError(
+        'A reconciler awaits something that is neither `read`, `effect` nor `sleep`: a simulation has no real world to wait for, and every effect needs its handle',
+      );
+    }
+    this.#rounds = 0;
+  }
+
+  #change({ id, name, value }: PlannedChange): void {
+    const change = this.scenario.changes[name];
+    if (change === undefined) throw new ScenarioError(`Expected the scenario to have the change \`${name}\` of the schedule`);
+    this.note(`${id}: ${name} (from outside)`);
+    const message = typeof change === 'function' ? change(this.world, id, randomFrom(value as number)) : change.apply(this.world, id, value);
+    this.touched(name, id, message);
+  }
+
+  #strike({ kind, ms }: Fault): void {
+    if (kind === 'clock') this.scheduler.stepClock(ms);
+    else if (kind === 'stale') this.#freeze(ms);
+    else if (kind === 'leadership') this.#deposed(ms);
+    else this.#handOver(ms);
+  }
+
+  #freeze(ms: number): void {
+    this.#snapshot ??= this.#clone(this.world);
+    this.#staleUntil = Math.max(this.#staleUntil, this.elapsed + ms);
+    this.later(ms, () => {
+      if (this.elapsed >= this.#staleUntil) this.#snapshot = undefined;
+    });
+  }
+
+  #deposed(ms: number): void {
+    this.#leaderless++;
+    for (const replica of this.#replicas) replica.stepDown();
+    this.later(ms, () => {
+      this.#leaderless--;
+      this.#crown();
+    });
+  }
+
+  #handOver(overlap: number): void {
+    const before = this.#leader;
+    this.#leader = 1 - before;
+    if (this.#replicas[this.#leader] === undefined) this.boot(this.#leader);
+    else this.#crown();
+    this.later(overlap, () => {
+      if (this.#leader !== before) this.#replicas[before]?.stepDown();
+    });
+  }
+
+  #crown(): void {
+    if (this.#leaderless === 0) this.#replicas[this.#leader]?.lead();
+  }
+
+  #faultOf(id: string, counts: Map<string, number>, tie: 'operation' | 'event'): Fault | undefined {
+    const faults = this.#faults.get(id);
+    if (faults === undefined) return undefined;
+    const count = (counts.get(id) ?? 0) + 1;
+    counts.set(id, count);
+    return this.#isCalm ? undefined : faults.find(({ kind, nth }) => nth === count && tieOf(kind) === tie);
+  }
+}
