@@ -14,18 +14,18 @@ export interface VirtualClock {
   /** For `config.scheduler`, and for `timer`, `interval`, `delay` of rxjs. */
   readonly scheduler: SchedulerLike;
   /** How much virtual time has passed, in ms. */
-  now(): number;
+  readonly now: () => number;
   /**
    * Runs everything that is due within the next `ms`, tick by tick, and lets promise jobs settle after each; resolves when
    * that is done. What runs at the last moment is included. Rejects with what an action threw, or if the code under test
    * waits for something that virtual time cannot bring.
    */
-  advance(ms: number): Promise<void>;
+  readonly advance: (ms: number) => Promise<void>;
   /**
    * Resolves after `ms` of virtual time: for the reconciler under test. Rejects with the reason of `signal` as soon as
    * that aborts.
    */
-  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
 }
 
 /**
@@ -77,11 +77,10 @@ class Clock implements VirtualClock {
     return !this.isOver && this.advancing === undefined;
   }
 
-  now(): number {
-    return this.scheduler.elapsed;
-  }
+  // Properties, because they are taken apart: `({ advance, sleep }) => ...`.
+  readonly now = (): number => this.scheduler.elapsed;
 
-  async advance(ms: number): Promise<void> {
+  readonly advance = async (ms: number): Promise<void> => {
     expected('ms', ms, 'a finite number of ms >= 0', isDelay(ms));
     if (this.advancing !== undefined) throw new Error('Virtual time is advancing already: await each `advance` before the next');
     this.advancing = this.#passTo(this.now() + ms);
@@ -90,9 +89,9 @@ class Clock implements VirtualClock {
     } finally {
       this.advancing = undefined;
     }
-  }
+  };
 
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  readonly sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
     expected('ms', ms, 'a number of ms >= 0', isDelay(ms) || ms === Infinity);
     return new Promise((resolve, reject) => {
       const abort = (): void => {
@@ -107,7 +106,7 @@ class Clock implements VirtualClock {
       if (signal?.aborted === true) abort();
       else signal?.addEventListener('abort', abort, { once: true });
     });
-  }
+  };
 
   /** Lets promise jobs settle, and the macrotasks that the code under test may ask for. */
   async settle(): Promise<void> {

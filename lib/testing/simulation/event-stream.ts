@@ -21,6 +21,7 @@ export class EventStream<W> {
     const { simulation } = this;
     const trigger: Trigger = { id, stream: this.name, message };
     const overtaken = this.#held.get(id);
+    this.#held.delete(id);
     switch (fault?.kind) {
       case 'drop':
         break;
@@ -44,10 +45,10 @@ export class EventStream<W> {
   }
 
   #hold(trigger: Trigger): void {
+    let isHeld = true;
     const release = (): void => {
-      if (this.#held.get(trigger.id) !== release) return;
-      this.#held.delete(trigger.id);
-      this.#send(trigger);
+      if (isHeld) this.#send(trigger);
+      isHeld = false;
     };
     this.#held.set(trigger.id, release);
     this.simulation.later(PATIENCE, release);

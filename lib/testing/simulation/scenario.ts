@@ -47,7 +47,7 @@ export interface SimulatedStream<W> {
 /** What one process has, beside its memory: the variables of the function that makes its reconciler. */
 export interface SimulatedProcess {
   /** Its wall clock, in ms, which may be set at any moment. */
-  now(): number;
+  readonly now: () => number;
   /** Chance that is the same each time. */
   readonly random: Random;
   /** The events as they arrive, before the loop sees them. */
@@ -57,11 +57,11 @@ export interface SimulatedProcess {
 /** What a simulated reconciler is given: the context of the engine, and the handles to the world. */
 export interface SimulationContext<W> extends ReconcileContext {
   /** Reads the world. What comes back is a copy; it may be old. Rejects if the read fails. */
-  read<T>(fn: (world: W, at: number) => T): Promise<T>;
+  readonly read: <T>(fn: (world: W, at: number) => T) => Promise<T>;
   /** Changes the world. Rejects with what `fn` throws, or if it fails, or if its answer is lost. */
-  effect<T>(name: string, fn: (world: W, at: number) => T): Promise<T>;
+  readonly effect: <T>(name: string, fn: (world: W, at: number) => T) => Promise<T>;
   /** Lets `ms` of virtual time pass. */
-  sleep(ms: number): Promise<void>;
+  readonly sleep: (ms: number) => Promise<void>;
 }
 
 /**

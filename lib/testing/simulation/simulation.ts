@@ -13,6 +13,9 @@ import { type Fault, type PlannedChange, type Schedule, tieOf } from './schedule
 /** How many rounds of promise jobs an attempt may need to get from one handle to the next before we look closer. */
 const PATIENCE = 200;
 
+/** How many things may happen at one moment. */
+const CROWD = 10_000;
+
 /** Rounds of promise jobs in which an attempt that awaits several handles at once gets on, or the engine hears of its end. */
 const HEARSAY = 4;
 
@@ -189,6 +192,7 @@ export class Simulation<W> {
     const { scheduler } = this;
     let limit = Infinity;
     let since: number | undefined;
+    let crowd = 0;
     while (this.#failure === undefined && this.#misuse === undefined) {
       const { next } = scheduler;
       if (!this.#isCalm && next > end && this.#putOff === 0) {
@@ -206,6 +210,8 @@ export class Simulation<W> {
         if (since === undefined) this.fail(`the world did not converge within ${String(this.#bound)} ms after the last fault`);
         return;
       }
+      crowd = next > scheduler.elapsed ? 0 : crowd + 1;
+      if (crowd > CROWD) this.fail('time stood still: one thing caused the next at the same moment, without end');
       scheduler.runNext();
       if (this.#rounds > 0 || this.busy > 0) await this.#settle();
     }
