@@ -22,12 +22,13 @@ export class Replica<W> {
   constructor(
     readonly simulation: Simulation<W>,
     readonly index: number,
+    readonly process: number,
   ) {
     const { scheduler, random, scenario, loopConfig } = simulation;
     this.#reconciler = scenario.reconciler({ now: () => scheduler.now(), random, triggers: this.#triggers });
     this.#loop = this.#events.pipe(reconcile((id, context) => this.#run(id, context), { ...loopConfig, reset: this.#reset, scheduler })).subscribe({
       next: (step) => {
-        simulation.stepped(step, index);
+        simulation.stepped(step, index, process);
       },
       error: (error: unknown) => {
         simulation.fail('the loop failed', error);

@@ -88,12 +88,12 @@ export interface Scenario<W> {
   readonly converged: (world: W, at: number) => boolean;
   /** What must hold always, by name. */
   readonly invariants?: Readonly<Record<string, (world: W, at: number) => boolean>> | undefined;
-  /** How the loop behaves. */
-  readonly config?: SimulatedLoopConfig | ((random: Random) => SimulatedLoopConfig) | undefined;
+  /** How the loop behaves; the same for all processes of a run. */
+  readonly config?: SimulatedLoopConfig | ((random: Random, world: W) => SimulatedLoopConfig) | undefined;
   /** What can go wrong in this world. Default: everything. */
   readonly faults?: readonly FaultKind[] | undefined;
-  /** Is told of every step; what it throws is a failure. */
-  readonly onStep?: ((step: Step, world: W) => void) | undefined;
+  /** Is told of every step, at which moment, and of which process, counted from 0; what it throws is a failure. */
+  readonly onStep?: ((step: Step, world: W, at: number, process: number) => void) | undefined;
   /** How long the world may take to converge after the last fault, in ms. Default 600_000: longer than any backoff. */
   readonly bound?: number | undefined;
   /** How long it must stay so, in ms. Default 120_000: longer than two backoffs, and than most resyncs. */

@@ -49,6 +49,7 @@ export class Simulation<W> {
   readonly #clone: <T>(value: T) => T;
   readonly #invariants: (readonly [string, (world: W, at: number) => boolean])[];
   #leader = 0;
+  #processes = 0;
   /** Losses of leadership that last. */
   #leaderless = 0;
   /** What is read instead of the world. */
@@ -72,7 +73,7 @@ export class Simulation<W> {
     const { streams, config, bound = 600_000, stay = 120_000, invariants = {} } = scenario;
     this.random = randomFrom(~seed);
     this.world = scenario.world(this.random);
-    const loopConfig = typeof config === 'function' ? config(this.random) : (config ?? {});
+    const loopConfig = typeof config === 'function' ? config(this.random, this.world) : (config ?? {});
     const { maxReconcileTime = 10_000, delayResolution = 250 } = loopConfig;
     this.loopConfig = { backoff: exponential({ initial: delayResolution, random: this.random }), ...loopConfig };
     this.limit = maxReconcileTime === 0 ? Infinity : maxReconcileTime;
@@ -117,7 +118,7 @@ export class Simulation<W> {
 
   /** A process starts, and leads if it is its turn. */
   boot(index: number): void {
-    this.#replicas[index] = new Replica(this, index);
+    this.#replicas[index] = new Replica(this, index, this.#processes++);
     this.#crown();
   }
 
@@ -165,10 +166,10 @@ export class Simulation<W> {
     }
   }
 
-  stepped(step: Step, replica: number): void {
+  stepped(step: Step, replica: number, process: number): void {
     this.recorder?.step({ ...step, at: this.elapsed }, replica);
     try {
-      this.scenario.onStep?.(step, this.world);
+      this.scenario.onStep?.(step, this.world, this.elapsed, process);
     } catch (error) {
       this.fail(`\`onStep\` threw: ${error instanceof Error ? error.message : String(error)}`, error);
     }

@@ -1,5 +1,6 @@
 // Deletes the record first and then what only the record knows: a crash or failure in between leaves it for ever.
 import type { Scenario } from 'kreconciler/testing';
+import { except } from '../except.js';
 
 interface World {
   wanted: Record<string, boolean>;
@@ -36,4 +37,5 @@ export const scenario: Scenario<World> = {
     }
   },
   converged: ({ wanted, machines }) => Object.keys(wanted).every((id) => wanted[id] === (machines[id] ?? false)),
+  faults: except('overtime', 'leadership', 'handover'),
 };

@@ -11,8 +11,8 @@ interface World {
 export const scenario: Scenario<World> = {
   world: () => ({ wanted: {}, actual: {}, done: {} }),
   changes: {
-    scale: ({ wanted }, id, random) => {
-      wanted[id] = Math.floor(random() * 10);
+    scale: ({ wanted }, id) => {
+      wanted[id] = (wanted[id] ?? 0) + 1;
     },
   },
   streams: {

@@ -1,0 +1,206 @@
+import fc from 'fast-check';
+import { type FaultKind, FAULTS, type Scenario, ScenarioError, simulate, SimulationError } from 'kreconciler/testing';
+import { of, timer } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+
+interface World {
+  wanted: Record<string, number>;
+  actual: Record<string, number>;
+}
+
+/** A world that is kept right, but for what a test changes. */
+function world(changed: Partial<Scenario<World>> = {}): Scenario<World> {
+  return {
+    world: () => ({ wanted: {}, actual: {} }),
+    changes: {
+      scale: ({ wanted }, id, random) => {
+        wanted[id] = Math.floor(random() * 10);
+      },
+    },
+    streams: {
+      watch: { on: ['scale'], list: ({ wanted }) => Object.keys(wanted) },
+      resync: { every: 60_000, list: ({ wanted }) => Object.keys(wanted) },
+    },
+    reconciler: () => async (id, { read, effect }) => {
+      const size = await read(({ wanted }) => wanted[id] ?? 0);
+      await effect('resize', ({ actual }) => {
+        actual[id] = size;
+      });
+    },
+    converged: ({ wanted, actual }) => Object.keys(wanted).every((id) => wanted[id] === actual[id]),
+    ...changed,
+  };
+}
+
+async function failing(scenario: Scenario<World>, config?: Parameters<typeof simulate>[1]): Promise<SimulationError> {
+  const error: unknown = await simulate(scenario, config).catch((error: unknown) => error);
+  expect(error).toBeInstanceOf(SimulationError);
+  return error as SimulationError;
+}
+
+describe('simulate', () => {
+  it('should pass what is right, whatever goes wrong', async () => {
+    const report = await simulate(world(), { runs: 500 });
+    expect(report.runs).toBe(500);
+    expect(report.changes).toBeGreaterThan(1000);
+    expect(report.faults).toBeGreaterThan(500);
+  }, 30_000);
+
+  it('should report seed, smallest schedule, what happened, and the steps as marbles', async () => {
+    const { message } = await failing(world({ invariants: { 'nothing is larger than 7': ({ actual }) => Object.values(actual).every((size) => size <= 7) } }));
+    expect(message).toBe(
+      [
+        'The invariant "nothing is larger than 7" broke, at 0 ms (run 2).',
+        'To see it again: simulate(scenario, { seed: 2 }), with the same size and faults if you gave any.',
+        '',
+        'The smallest schedule that shows it (1 of 7 things, none of them a fault):',
+        '  at 0 ms, b: scale',
+        '',
+        'What happened:',
+        '  0 ms  b: scale (from outside)',
+        '  0 ms  b: `resize`',
+        '',
+        'enqueued   b',
+        'started    b',
+        'succeeded  b',
+      ].join('\n'),
+    );
+  });
+
+  it('should take its seed as given: 1,000 runs from 1 on, or one run of a given one', async () => {
+    expect((await simulate(world(), { runs: 3 })).runs).toBe(3);
+    expect((await simulate(world(), { seed: 77 })).runs).toBe(1);
+    expect(await simulate(world(), { seed: 5, runs: 20 })).toEqual(await simulate(world(), { seed: 5, runs: 20 }));
+  });
+
+  it('should say so if no fault is allowed', async () => {
+    expect(await simulate(world(), { runs: 50, kinds: [] })).toMatchObject({ faults: 0 });
+    expect(await simulate(world({ faults: [] }), { runs: 50 })).toMatchObject({ faults: 0 });
+    expect(await simulate(world(), { runs: 50, faults: 0 })).toMatchObject({ faults: 0 });
+  });
+
+  it('should draw values from fast-check, show them, and shrink them', async () => {
+    const scenario = world({
+      changes: {
+        scale: {
+          values: fc.integer({ min: 0, max: 1000 }),
+          apply: ({ wanted }, id, size: number) => {
+            wanted[id] = size;
+          },
+        },
+      },
+      invariants: { 'at most 500': ({ actual }) => Object.values(actual).every((size) => size <= 500) },
+    });
+    const error = await failing(scenario);
+    expect(error.message).toContain('at 0 ms, a: scale 501'.replace('a:', `${error.schedule.changes[0]!.id}:`));
+  });
+
+  it.each<[string, Partial<Scenario<World>>, FaultKind[], RegExp]>([
+    ['a world that does not converge', { reconciler: () => () => undefined }, [], /The world did not converge within 600000 ms after the last fault/],
+    [
+      'a world that does not stay as it was',
+      {
+        world: () => ({ wanted: { z: 0 }, actual: { z: 0 } }),
+        reconciler: () => async (id, { effect, read, sleep }) => {
+          const size = await read(({ wanted }) => wanted[id] ?? 0);
+          await effect('resize', ({ actual }) => { actual[id] = size; });
+          if (Object.keys(await read(({ wanted }) => wanted)).length < 2) return;
+          await sleep(100);
+          await effect('resize', ({ actual }) => { actual[id] = -1; });
+        },
+      },
+      [],
+      /The world converged, and did not stay so/,
+    ],
+    ['a loop that triggers itself', { streams: { watch: { on: ['scale', 'resize'] } } }, [], /Time stood still: one thing caused the next at the same moment/],
+    ['a step that must not be', { onStep: ({ kind }) => { if (kind === 'requeued') throw new Error('retried!'); } }, ['fail'], /`onStep` threw: retried!/],
+  ])('should find %s', async (_, changed, kinds, message) => {
+    expect((await failing(world(changed), { kinds })).message).toMatch(message);
+  }, 30_000);
+
+  it('should run one id twice at once in no process, whatever its reconciler returns', async () => {
+    for (const answer of [() => undefined, () => of({}), () => timer(0) as never, async function* () { yield {}; }]) {
+      const scenario = world({ converged: () => true, reconciler: () => answer as () => undefined });
+      if (answer.toString().includes('timer')) continue;
+      await expect(simulate(scenario, { runs: 50, kinds: ['crash', 'leadership', 'handover'] })).resolves.toBeDefined();
+    }
+  });
+
+  it('should hold its promise about clocks, random numbers and contexts', async () => {
+    const seen = new Set<string>();
+    await simulate(
+      world({
+        config: (random) => ({ workerCount: 1 + Math.floor(random() * 3), workerName: () => 'w' }),
+        reconciler: ({ now, random }) => async (id, context) => {
+          seen.add(Object.keys(context).filter((key) => ['worker', 'workerName', 'attempt', 'reason', 'streams', 'id'].includes(key)).join());
+          expect(context.signal.aborted).toBe(false);
+          expect(typeof now()).toBe('number');
+          expect(random()).toBeLessThan(1);
+          await context.sleep(10);
+          const size = await context.read(({ wanted }) => wanted[id] ?? 0);
+          await context.effect('resize', ({ actual }) => { actual[id] = size; });
+        },
+      }),
+      { runs: 20 },
+    );
+    expect(seen.size).toBe(1);
+  });
+
+  it('should give copies to those who read', async () => {
+    const scenario = world({
+      reconciler: () => async (id, { read, effect }) => {
+        const copy = await read((world) => world);
+        copy.actual[id] = 99;
+        await effect('resize', ({ wanted, actual }) => { actual[id] = wanted[id] ?? 0; });
+      },
+      invariants: { 'no 99': ({ actual }) => !Object.values(actual).includes(99) },
+    });
+    await expect(simulate(scenario, { runs: 100 })).resolves.toBeDefined();
+  });
+
+  describe('should say that the scenario is at fault', () => {
+    let hidden = 0;
+    it.each<[string, Partial<Scenario<World>>, RegExp]>([
+      ['if it never converges, even if left alone', { converged: () => false }, /to converge if it is left alone, but without a change and without a fault the world did not converge/],
+      [
+        'if an effect is called outside of an attempt',
+        { reconciler: () => (id, { effect, sleep }) => { void sleep(5).then(() => effect('late', () => undefined)).catch(() => undefined); } },
+        /`late` of `.` was called outside of an attempt: the reconciler had answered already. Is an `await` missing\?/,
+      ],
+      ['if a reconciler awaits the real world', { reconciler: () => () => new Promise((resolve) => { setTimeout(resolve, 5); }) }, /awaits something that is neither `read`, `effect` nor `sleep`/],
+      ['if it is not deterministic', { invariants: { odd: () => ++hidden !== 40 } }, /not deterministic: with seed \d+ the invariant "odd" broke, and the next time it did not/],
+    ])('%s', async (_, changed, message) => {
+      const error: unknown = await simulate(world(changed)).catch((error: unknown) => error);
+      expect(error).toBeInstanceOf(ScenarioError);
+      expect((error as Error).message).toMatch(message);
+    });
+
+    it('if a schedule has a change that it has not', async () => {
+      const schedule = { changes: [{ at: 0, id: 'a', name: 'paint', value: 0 }], faults: [] };
+      await expect(simulate(world(), { schedule })).rejects.toThrow(/the change `paint`/);
+    });
+  });
+
+  it.each<[object, object, RegExp]>([
+    [{ ids: [] }, {}, /`ids` to be a list of at least one id/],
+    [{ world: 3 }, {}, /`world` to be a function, got `3` \(number\)/],
+    [{ reconciler: null }, {}, /`reconciler` to be a function/],
+    [{ converged: undefined }, {}, /`converged` to be a function/],
+    [{ changes: {} }, {}, /`changes` to be an object with at least one change/],
+    [{ streams: null }, {}, /`streams` to be an object/],
+    [{ streams: { resync: { every: 0, list: () => [] } } }, {}, /`streams.resync.every` to be a number of ms > 0/],
+    [{ streams: { resync: { every: 10 } } }, {}, /`streams.resync.list` to be a function, for the stream has `every`/],
+    [{ faults: ['flood'] }, {}, /`faults` to be one of crash, fail.*got `flood`/],
+    [{}, { kinds: ['flood'] }, /`faults` to be one of/],
+    [{}, { runs: 0 }, /`runs` to be an integer >= 1/],
+    [{}, { events: 0.5 }, /`events` to be an integer >= 1/],
+    [{}, { faults: -1 }, /`faults` to be an integer >= 0/],
+    [{}, { seed: NaN }, /`seed` to be a safe integer/],
+  ])('should refuse %o with %o', async (scenario, config, message) => {
+    await expect(simulate(world(scenario), config)).rejects.toThrow(message);
+  });
+
+  it('should know thirteen kinds of faults', () => {
+    expect(FAULTS).toHaveLength(13);
+  });
+});
