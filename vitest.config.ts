@@ -4,7 +4,7 @@ export default defineConfig({
   // `kreconciler` and its entries resolve to the sources, by the `paths` of tsconfig.json.
   resolve: { tsconfigPaths: true },
   test: {
-    include: ['spec/**/*.spec.ts'],
+    include: ['spec/**/*.spec.ts', 'examples/testing/*.spec.ts'],
     pool: 'threads',
     testTimeout: 10_000,
     hookTimeout: 30_000,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { constant, reconcile, type ReconcileConfig, type Reconciler, RetryError, type Step, TerminalError } from 'kreconciler/operators';
 import { journal, replay, toMarbles, virtualTime } from 'kreconciler/testing';
-import { Subject } from 'rxjs';
+import { Subject, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
 /** What happens to a loop from outside: an event for an id, or the end of a term, or a stop. */
@@ -58,7 +58,7 @@ describe('journal', () => {
   it('should keep what matters of errors, and survive those that are none', async () => {
     const errors = [new RetryError('later', 500), new TerminalError('never'), Object.assign(new Error('named'), { name: 'MyError' }), undefined, 'text'];
     for (const error of errors) {
-      const { lines } = await record([[0, 'a']], () => () => Promise.reject(error), { maxItemRetries: 0 }, 100);
+      const { lines } = await record([[0, 'a']], () => () => throwError(() => error), { maxItemRetries: 0 }, 100);
       const { steps } = await replay(lines);
       expect(kinds(steps)).toHaveLength(3);
       expect(steps.at(-1)).toMatchObject({ error: error instanceof Error ? { name: error.name, message: error.message } : { message: expect.any(String) as unknown } });
