@@ -1,5 +1,7 @@
 import { Observable, ReplaySubject, Subject } from 'rxjs';
-import { duration, type ReconcileConfig } from '../../operators/config.js';
+import type { ReconcileConfig } from '../../operators/config.js';
+import { isDelay } from '../../operators/errors.js';
+import { expected } from '../../operators/expected.js';
 import { reconcile } from '../../operators/reconcile.js';
 import type { Reconciler, Result, Step, Trigger } from '../../operators/types.js';
 import { decode } from './journal-format.js';
@@ -41,7 +43,7 @@ type Input = { readonly at: number } & ({ readonly event: Trigger } | { readonly
  */
 export async function replay(lines: string | Iterable<string>, config: ReplayConfig = {}): Promise<Replay> {
   const { clock, further = 0 } = config;
-  duration('further', further);
+  expected('further', further, 'a finite number of ms >= 0', isDelay(further));
   const journal = decode(lines);
   const { runs, inputs, end } = inputsOf(journal.steps);
   const settings = { ...journal.config, ...config.config };

@@ -13,7 +13,7 @@ export class Replica<W> {
   readonly #events = new Subject<Trigger>();
   readonly #triggers = new Subject<Trigger>();
   readonly #reset = new Subject<void>();
-  readonly #running = new Set<string>();
+  readonly #running = new Map<string, SimulatedAttempt<W>>();
   readonly #reconciler: Reconciler<SimulationContext<W>>;
   readonly #loop: Subscription;
   /** Tells the resyncs of this term from those of an earlier one. */
@@ -49,6 +49,8 @@ export class Replica<W> {
   stepDown(): void {
     if (!this.isLeading) return;
     this.isLeading = false;
+    // They may ignore their signals, and act on what they read in this term.
+    for (const attempt of this.#running.values()) attempt.outlive();
     this.#reset.next();
   }
 
@@ -68,6 +70,7 @@ export class Replica<W> {
 
   end(): void {
     this.isAlive = this.isLeading = false;
+    for (const attempt of this.#running.values()) attempt.die();
     this.#loop.unsubscribe();
   }
 
@@ -83,8 +86,8 @@ export class Replica<W> {
 
   #run(id: string, context: ReconcileContext): ReturnType<Reconciler> {
     if (this.#running.has(id)) this.simulation.fail(`\`${id}\` ran twice at once`);
-    this.#running.add(id);
     const attempt = new SimulatedAttempt(this.simulation, this, context);
+    this.#running.set(id, attempt);
     const end = (): void => {
       this.#running.delete(id);
       attempt.end();

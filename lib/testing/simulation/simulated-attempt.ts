@@ -17,6 +17,8 @@ export class SimulatedAttempt<W> implements SimulationContext<W> {
   readonly streams: readonly string[];
   #pending = 0;
   #isOver = false;
+  /** It goes on though its term has ended. */
+  #isZombie = false;
 
   constructor(
     readonly simulation: Simulation<W>,
@@ -56,6 +58,19 @@ export class SimulatedAttempt<W> implements SimulationContext<W> {
     if (this.#isOver) return;
     this.#isOver = true;
     if (this.#pending === 0) this.simulation.busy--;
+    this.die();
+  }
+
+  /** Its term has ended, and it goes on. */
+  outlive(): void {
+    if (!this.#isZombie) this.simulation.zombies++;
+    this.#isZombie = true;
+  }
+
+  /** It does nothing more. */
+  die(): void {
+    if (this.#isZombie) this.simulation.zombies--;
+    this.#isZombie = false;
   }
 
   /** It awaits a handle. */

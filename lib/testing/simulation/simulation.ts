@@ -39,6 +39,8 @@ export class Simulation<W> {
   readonly limit: number;
   /** How many attempts neither await a handle nor are over. */
   busy = 0;
+  /** Attempts that go on though their term has ended: what they do is still the fault's doing. */
+  zombies = 0;
   readonly #bound: number;
   readonly #stay: number;
   readonly #faults = new Map<string, Fault[]>();
@@ -196,7 +198,8 @@ export class Simulation<W> {
     let crowd = 0;
     while (this.#failure === undefined && this.#misuse === undefined) {
       const { next } = scheduler;
-      if (!this.#isCalm && next > end && this.#putOff === 0) {
+      const isOver = (this.#putOff === 0 && this.zombies === 0) || next > end + this.#bound;
+      if (!this.#isCalm && next > end && isOver) {
         scheduler.passTo(end);
         this.#isCalm = true;
         limit = scheduler.elapsed + this.#bound;
