@@ -42,6 +42,7 @@ export class VirtualScheduler implements SchedulerLike {
     this.#wallClock += ms;
   }
 
+  /** Runs `work` after `delay` ms of virtual time. */
   schedule<T>(work: (this: SchedulerAction<T>, state?: T) => void, delay = 0, state?: T): Subscription {
     return new VirtualAction(this, work).schedule(state, delay);
   }
@@ -59,6 +60,7 @@ export class VirtualScheduler implements SchedulerLike {
     return timer;
   }
 
+  /** Takes off what {@link VirtualScheduler.after} or `add` has scheduled, if it has not run yet. */
   cancel(timer: Timer): void {
     if (timer.index >= 0) this.#timers.remove(timer);
   }

@@ -1,6 +1,6 @@
 import type { Trigger } from '../../../operators/types.js';
 import type { Fault } from './schedule.js';
-import type { Simulation } from './simulation.js';
+import type { Stage } from './stage.js';
 
 /** How long an event waits at most to be overtaken, in ms. */
 const PATIENCE = 10_000;
@@ -13,12 +13,12 @@ export class EventStream<W> {
   readonly #held = new Map<string, () => void>();
 
   constructor(
-    readonly simulation: Simulation<W>,
+    readonly stage: Stage<W>,
     readonly name: string,
   ) {}
 
   emit(id: string, message: unknown, fault: Fault | undefined): void {
-    const { simulation } = this;
+    const { stage } = this;
     const trigger: Trigger = { id, stream: this.name, message };
     const overtaken = this.#held.get(id);
     this.#held.delete(id);
@@ -30,12 +30,12 @@ export class EventStream<W> {
         break;
       case 'duplicate':
         this.#send(trigger);
-        simulation.later(fault.ms, () => {
+        stage.later(fault.ms, () => {
           this.#send(trigger);
         });
         break;
       case 'delay':
-        this.#stalledUntil = Math.max(this.#stalledUntil, simulation.elapsed + fault.ms);
+        this.#stalledUntil = Math.max(this.#stalledUntil, stage.elapsed + fault.ms);
         this.#send(trigger);
         break;
       default:
@@ -51,16 +51,16 @@ export class EventStream<W> {
       isHeld = false;
     };
     this.#held.set(trigger.id, release);
-    this.simulation.later(PATIENCE, release);
+    this.stage.later(PATIENCE, release);
   }
 
   #send(trigger: Trigger): void {
-    const { simulation } = this;
-    const stalled = this.#stalledUntil - simulation.elapsed;
+    const { stage } = this;
+    const stalled = this.#stalledUntil - stage.elapsed;
     const deliver = (): void => {
-      simulation.deliver(trigger);
+      stage.deliver(trigger);
     };
-    if (stalled > 0) simulation.later(stalled, deliver);
-    else simulation.scheduler.after(0, deliver);
+    if (stalled > 0) stage.later(stalled, deliver);
+    else stage.scheduler.after(0, deliver);
   }
 }

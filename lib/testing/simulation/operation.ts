@@ -1,6 +1,6 @@
 import type { Timer } from '../virtual-scheduler.js';
 import type { Fault } from './schedule.js';
-import type { SimulatedAttempt } from './simulated-attempt.js';
+import type { Asker } from './stage.js';
 
 const NOTES: Readonly<Record<string, string>> = { lost: ', and its answer is lost', slow: ', late', overtime: ', and its answer is over time' };
 
@@ -14,7 +14,7 @@ export class Operation<W, T> implements Timer {
   #reject: (error: unknown) => void = () => undefined;
 
   constructor(
-    readonly attempt: SimulatedAttempt<W>,
+    readonly attempt: Asker<W>,
     readonly name: string,
     readonly fn: (world: W, at: number) => T,
     readonly isEffect: boolean,
@@ -28,10 +28,10 @@ export class Operation<W, T> implements Timer {
 
   run(): void {
     const { attempt, name, fault } = this;
-    const { simulation, replica, id } = attempt;
-    if (fault?.kind === 'crash' && replica.isAlive) {
-      simulation.note(`${id}: the process crashes instead of \`${name}\``);
-      replica.crash(fault.ms);
+    const { stage, host, id } = attempt;
+    if (fault?.kind === 'crash' && host.isAlive) {
+      stage.note(`${id}: the process crashes instead of \`${name}\``);
+      host.crash(fault.ms);
       return;
     }
     if (fault?.kind === 'fail') {
@@ -41,16 +41,16 @@ export class Operation<W, T> implements Timer {
     }
     let value: T;
     try {
-      value = this.isEffect ? this.fn(simulation.world, simulation.elapsed) : simulation.copy(this.fn(simulation.seen, simulation.elapsed));
+      value = this.isEffect ? this.fn(stage.world, stage.elapsed) : stage.copy(this.fn(stage.seen, stage.elapsed));
     } catch (error) {
       this.#note(` throws ${String(error)}`);
       this.#failed(error);
       return;
     }
     this.#note(NOTES[fault?.kind ?? ''] ?? '');
-    if (this.isEffect) simulation.touched(name, id, value);
+    if (this.isEffect) stage.touched(name, id, value);
     if (fault?.kind === 'lost') this.#failed(new Error(`Simulated: the answer of \`${name}\` was lost`));
-    else if (fault?.kind === 'overtime') simulation.later((simulation.limit === Infinity ? 0 : simulation.limit) + fault.ms, () => { this.#succeeded(value); });
+    else if (fault?.kind === 'overtime') stage.later((stage.limit === Infinity ? 0 : stage.limit) + fault.ms, () => { this.#succeeded(value); });
     else this.#succeeded(value);
   }
 
@@ -63,7 +63,7 @@ export class Operation<W, T> implements Timer {
   }
 
   #note(what: string): void {
-    const { simulation, id } = this.attempt;
-    if (this.isEffect) simulation.note(`${id}: \`${this.name}\`${what}`);
+    const { stage, id } = this.attempt;
+    if (this.isEffect) stage.note(`${id}: \`${this.name}\`${what}`);
   }
 }

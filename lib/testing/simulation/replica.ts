@@ -1,13 +1,13 @@
-import { from, finalize, Subject, type Subscription } from 'rxjs';
-import { isObservableInput, isPromiseLike, isAsyncIterable } from '../../../operators/observable-input.js';
+import { finalize, from, Subject, type Subscription } from 'rxjs';
+import { isAsyncIterable, isObservableInput, isPromiseLike } from '../../../operators/observable-input.js';
 import { reconcile } from '../../../operators/reconcile.js';
 import type { Reconciler, ReconcileContext, Trigger } from '../../../operators/types.js';
 import type { SimulatedStream, SimulationContext } from './scenario.js';
 import { SimulatedAttempt } from './simulated-attempt.js';
-import type { Simulation } from './simulation.js';
+import type { Host, Stage } from './stage.js';
 
 /** One process: its memory, its loop, and whether it leads. A crash ends it; another takes its place. */
-export class Replica<W> {
+export class Replica<W> implements Host {
   isAlive = true;
   isLeading = false;
   readonly #events = new Subject<Trigger>();
@@ -20,21 +20,21 @@ export class Replica<W> {
   #term = 0;
 
   constructor(
-    readonly simulation: Simulation<W>,
+    readonly stage: Stage<W>,
     readonly index: number,
     readonly process: number,
   ) {
-    const { scheduler, random, scenario, loopConfig } = simulation;
+    const { scheduler, random, scenario, loopConfig } = stage;
     this.#reconciler = scenario.reconciler({ now: () => scheduler.now(), random, triggers: this.#triggers });
     this.#loop = this.#events.pipe(reconcile((id, context) => this.#run(id, context), { ...loopConfig, reset: this.#reset, scheduler })).subscribe({
       next: (step) => {
-        simulation.stepped(step, index, process);
+        stage.stepped(step, index, process);
       },
       error: (error: unknown) => {
-        simulation.fail('the loop failed', error);
+        stage.fail('the loop failed', error);
       },
       complete: () => {
-        simulation.fail('the loop completed');
+        stage.fail('the loop completed');
       },
     });
   }
@@ -43,7 +43,7 @@ export class Replica<W> {
     if (!this.isAlive || this.isLeading) return;
     this.isLeading = true;
     this.#term++;
-    for (const [name, stream] of this.simulation.streams) this.#list(name, stream, this.#term);
+    for (const [name, stream] of this.stage.streams) this.#list(name, stream, this.#term);
   }
 
   stepDown(): void {
@@ -61,10 +61,10 @@ export class Replica<W> {
   }
 
   crash(downtime: number): void {
-    const { simulation } = this;
+    const { stage } = this;
     this.end();
-    simulation.later(downtime, () => {
-      simulation.boot(this.index);
+    stage.later(downtime, () => {
+      stage.boot(this.index);
     });
   }
 
@@ -76,22 +76,22 @@ export class Replica<W> {
 
   #list(name: string, { list, every }: SimulatedStream<W>, term: number): void {
     if (list === undefined || !this.isLeading || term !== this.#term) return;
-    const { simulation } = this;
-    for (const id of list(simulation.seen, simulation.elapsed)) this.deliver({ id, stream: name });
+    const { stage } = this;
+    for (const id of list(stage.seen, stage.elapsed)) this.deliver({ id, stream: name });
     if (every === undefined) return;
-    simulation.scheduler.after(every, () => {
+    stage.scheduler.after(every, () => {
       this.#list(name, { list, every }, term);
     });
   }
 
   #run(id: string, context: ReconcileContext): ReturnType<Reconciler> {
-    if (this.#running.has(id)) this.simulation.fail(`\`${id}\` ran twice at once`);
-    const attempt = new SimulatedAttempt(this.simulation, this, context);
+    if (this.#running.has(id)) this.stage.fail(`\`${id}\` ran twice at once`);
+    const attempt = new SimulatedAttempt(this.stage, this, context);
     this.#running.set(id, attempt);
     const end = (): void => {
       this.#running.delete(id);
       attempt.end();
-      if (this.isAlive) this.simulation.stir(true);
+      if (this.isAlive) this.stage.stir(true);
     };
     let answer: ReturnType<Reconciler>;
     try {

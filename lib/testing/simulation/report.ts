@@ -77,8 +77,7 @@ function describedChange({ at, id, name, value, simpler }: PlannedChange): strin
   return `at ${String(at)} ms, ${id}: ${name}${simpler === undefined ? '' : ` ${JSON.stringify(value)}`}`;
 }
 
-/** A fault in words. */
-export function describedFault({ kind, id, nth, at, ms }: Fault): string {
+function describedFault({ kind, id, nth, at, ms }: Fault): string {
   const span = `${String(ms)} ms`;
   const when = { operation: `${id}, operation ${String(nth)}`, event: `${id}, event ${String(nth)}`, moment: `at ${String(at)} ms` }[tieOf(kind)];
   return `${when}: ${what(kind, span)}`;

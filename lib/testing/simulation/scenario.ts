@@ -24,6 +24,7 @@ export type FaultKind = 'crash' | 'fail' | 'lost' | 'slow' | 'overtime' | 'drop'
 
 /** What fast-check's arbitraries are, as far as it matters here. */
 export interface ArbitraryLike<V> {
+  /** Draws a value. */
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- fast-check is an optional peer, its types must not be needed
   generate(random: any, bias: number | undefined): { readonly value: V };
 }

@@ -1,6 +1,7 @@
 import { integer, oneOf, randomFrom, span } from './random.js';
 import type { FaultKind, Random, Scenario } from './scenario.js';
 
+/** All kinds of faults. */
 export const FAULTS = ['crash', 'fail', 'lost', 'slow', 'overtime', 'drop', 'duplicate', 'delay', 'reorder', 'stale', 'leadership', 'handover', 'clock'] as const satisfies readonly FaultKind[];
 
 /** A change of the world and its moment. */
@@ -82,7 +83,7 @@ export function planned<W>({ ids = DEFAULT_IDS, changes }: Scenario<W>, kinds: r
   return { changes: changesAhead, faults };
 }
 
-export const DEFAULT_IDS = ['a', 'b', 'c'];
+const DEFAULT_IDS = ['a', 'b', 'c'];
 
 function fault(random: Random, kind: FaultKind, id: string, end: number): Fault {
   const tie = tieOf(kind);

@@ -1,14 +1,13 @@
 import type { Reason, ReconcileContext } from '../../../operators/types.js';
 import { Operation } from './operation.js';
-import type { Replica } from './replica.js';
 import type { SimulationContext } from './scenario.js';
-import type { Simulation } from './simulation.js';
+import type { Asker, Host, Stage } from './stage.js';
 
 /**
  * One call of the simulated reconciler, and its handles to the world. It is parked while it awaits one of them; else it
  * is busy, and time must not pass.
  */
-export class SimulatedAttempt<W> implements SimulationContext<W> {
+export class SimulatedAttempt<W> implements SimulationContext<W>, Asker<W> {
   readonly id: string;
   readonly worker: number;
   readonly workerName: string;
@@ -21,8 +20,8 @@ export class SimulatedAttempt<W> implements SimulationContext<W> {
   #isZombie = false;
 
   constructor(
-    readonly simulation: Simulation<W>,
-    readonly replica: Replica<W>,
+    readonly stage: Stage<W>,
+    readonly host: Host,
     readonly context: ReconcileContext,
   ) {
     const { id, worker, workerName, attempt, reason, streams } = context;
@@ -32,7 +31,7 @@ export class SimulatedAttempt<W> implements SimulationContext<W> {
     this.attempt = attempt;
     this.reason = reason;
     this.streams = streams;
-    simulation.busy++;
+    stage.busy++;
   }
 
   get signal(): AbortSignal {
@@ -47,7 +46,7 @@ export class SimulatedAttempt<W> implements SimulationContext<W> {
   readonly sleep = (ms: number): Promise<void> => {
     this.park('sleep');
     return new Promise((resolve) => {
-      this.simulation.scheduler.after(ms, () => {
+      this.stage.scheduler.after(ms, () => {
         if (this.unpark()) resolve();
       });
     });
@@ -57,46 +56,46 @@ export class SimulatedAttempt<W> implements SimulationContext<W> {
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    if (this.#pending === 0) this.simulation.busy--;
+    if (this.#pending === 0) this.stage.busy--;
     this.die();
   }
 
   /** Its term has ended, and it goes on. */
   outlive(): void {
-    if (!this.#isZombie) this.simulation.zombies++;
+    if (!this.#isZombie) this.stage.zombies++;
     this.#isZombie = true;
   }
 
   /** It does nothing more. */
   die(): void {
-    if (this.#isZombie) this.simulation.zombies--;
+    if (this.#isZombie) this.stage.zombies--;
     this.#isZombie = false;
   }
 
   /** It awaits a handle. */
   park(name: string): void {
     if (this.#isOver) {
-      throw this.simulation.misused(
+      throw this.stage.misused(
         `\`${name}\` of \`${this.id}\` was called outside of an attempt: the reconciler had answered already. Is an \`await\` missing?`,
       );
     }
-    if (this.#pending++ === 0) this.simulation.busy--;
+    if (this.#pending++ === 0) this.stage.busy--;
   }
 
   /** It gets its answer, if its process is there to hear it. */
   unpark(): boolean {
-    if (!this.replica.isAlive) return false;
-    if (--this.#pending === 0 && !this.#isOver) this.simulation.busy++;
-    this.simulation.stir(this.#pending > 0);
+    if (!this.host.isAlive) return false;
+    if (--this.#pending === 0 && !this.#isOver) this.stage.busy++;
+    this.stage.stir(this.#pending > 0);
     return true;
   }
 
   #operate<T>(name: string, fn: (world: W, at: number) => T, isEffect: boolean): Promise<T> {
     this.park(name);
-    const { simulation } = this;
-    const operation = new Operation(this, name, fn, isEffect, simulation.operationFault(this.id));
-    if (operation.fault?.kind === 'slow') simulation.laterRun(operation.fault.ms, operation);
-    else simulation.scheduler.add(0, operation);
+    const { stage } = this;
+    const operation = new Operation(this, name, fn, isEffect, stage.operationFault(this.id));
+    if (operation.fault?.kind === 'slow') stage.laterRun(operation.fault.ms, operation);
+    else stage.scheduler.add(0, operation);
     return operation.answer;
   }
 }

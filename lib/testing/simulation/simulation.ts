@@ -8,6 +8,7 @@ import { type Failure, ScenarioError } from './failure.js';
 import { randomFrom } from './random.js';
 import { Replica } from './replica.js';
 import type { Random, Scenario, SimulatedLoopConfig, SimulatedStream } from './scenario.js';
+import type { Stage } from './stage.js';
 import { type Fault, type PlannedChange, type Schedule, tieOf } from './schedule.js';
 
 /** How many rounds of promise jobs an attempt may need to get from one handle to the next before we look closer. */
@@ -29,17 +30,14 @@ export interface Recorder {
  * One run of a scenario under one schedule. All that happens is due on one virtual scheduler and happens one after the
  * other; between two things, promise jobs run until every attempt awaits one of its handles. So there is no chance left.
  */
-export class Simulation<W> {
+export class Simulation<W> implements Stage<W> {
   readonly scheduler = new VirtualScheduler();
   readonly random: Random;
   readonly world: W;
   readonly streams: readonly (readonly [string, SimulatedStream<W>])[];
   readonly loopConfig: SimulatedLoopConfig;
-  /** How long an attempt may take, in ms. */
   readonly limit: number;
-  /** How many attempts neither await a handle nor are over. */
   busy = 0;
-  /** Attempts that go on though their term has ended: what they do is still the fault's doing. */
   zombies = 0;
   readonly #bound: number;
   readonly #stay: number;
@@ -108,30 +106,25 @@ export class Simulation<W> {
     return this.#failure;
   }
 
-  /** How much time has passed, in ms. */
   get elapsed(): number {
     return this.scheduler.elapsed;
   }
 
-  /** The world as it is read, which may be old. */
   get seen(): W {
     return this.#snapshot ?? this.world;
   }
 
-  /** A process starts, and leads if it is its turn. */
   boot(index: number): void {
     this.#replicas[index] = new Replica(this, index, this.#processes++);
     this.#crown();
   }
 
-  /** Something that a fault puts off by `ms`; the world is not calm before it has happened. */
   laterRun(ms: number, timer: Timer): void {
     this.later(ms, () => {
       timer.run();
     });
   }
 
-  /** The same for a function. */
   later(ms: number, happen: () => void): void {
     this.#putOff++;
     this.scheduler.after(ms, () => {
@@ -140,17 +133,14 @@ export class Simulation<W> {
     });
   }
 
-  /** An attempt was given an answer, or has given its own: promise jobs must run. */
   stir(deeply: boolean): void {
     this.#rounds = Math.max(this.#rounds, deeply ? HEARSAY : 1);
   }
 
-  /** A copy of what was read. */
   copy<T>(value: T): T {
     return this.#clone(value);
   }
 
-  /** The fault that hits the next operation of `id`. */
   operationFault(id: string): Fault | undefined {
     return this.#faultOf(id, this.#operations, 'operation');
   }
@@ -159,7 +149,6 @@ export class Simulation<W> {
     for (const replica of this.#replicas) replica.deliver(trigger);
   }
 
-  /** The world was changed, by the change or effect `name`: whoever watches hears of it, and the invariants are looked at. */
   touched(name: string, id: string, message: unknown): void {
     this.#isDirty = true;
     for (const stream of this.#watches.get(name) ?? []) stream.emit(id, message, this.#faultOf(id, this.#events, 'event'));
@@ -185,7 +174,6 @@ export class Simulation<W> {
     this.#failure ??= { what, at: this.elapsed, error };
   }
 
-  /** The scenario does what no schedule can excuse. */
   misused(message: string): ScenarioError {
     this.#misuse ??= new ScenarioError(message);
     return this.#misuse;
