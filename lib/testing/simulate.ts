@@ -87,7 +87,7 @@ async function explained<W>(scenario: Scenario<W>, found: Schedule, seed: number
   const again = await new Simulation(scenario, smallest, seed, recorder).run();
   if (again?.what !== failure.what) {
     return new ScenarioError(
-      `The scenario is not deterministic: with seed ${String(seed)} ${failure.what}, and the next time it did not. Look for Math.random, Date.now, and memory outside of the reconciler's function`,
+      `The scenario is not deterministic: with seed ${String(seed)} ${failure.what}, and the next time it did not. Look for random numbers, clocks, and memory outside of the reconciler's function`,
     );
   }
   return new SimulationError({ seed, runs, failure: again, found, smallest, log, steps });
