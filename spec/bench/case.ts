@@ -1,0 +1,24 @@
+import type { Ability, Contender } from './contender.js';
+
+/** What was measured, by the key of its column. */
+export type Figures = Readonly<Record<string, number>>;
+
+export interface Column {
+  readonly key: string;
+  readonly label: string;
+  readonly digits: number;
+}
+
+/** One piece of work that is the same for all contenders. */
+export interface Case {
+  readonly title: string;
+  readonly needs: Ability;
+  /** The first one is what the contenders are compared by. */
+  readonly columns: readonly Column[];
+  /** To whom the contenders are compared; nobody: the figures stand for themselves. */
+  readonly baseline?: string;
+  /** What else `node` is to be told. */
+  readonly flags?: readonly string[];
+  /** Takes one measurement in a process of its own; `scale` below 1 is for a quick look. */
+  readonly measure: (contender: () => Promise<Contender>, scale: number) => Promise<Figures>;
+}

@@ -1,0 +1,12 @@
+import type { Contender } from '../contender.js';
+
+/** In the order in which they take turns, and stand in the tables. Each is loaded only in the process that measures it. */
+export const contenders: Readonly<Record<string, () => Promise<Contender>>> = {
+  kreconciler: async () => (await import('./kreconciler.js')).contender,
+  fastq: async () => (await import('./fastq.js')).contender,
+  'p-queue': async () => (await import('./p-queue.js')).contender,
+  bottleneck: async () => (await import('./bottleneck.js')).contender,
+  'bare rxjs': async () => (await import('./bare.js')).contender,
+  'async-mutex': async () => (await import('./mutex.js')).contender,
+  fifo: async () => (await import('./fifo.js')).contender,
+};
