@@ -1,4 +1,5 @@
 import { Observable, type Subscriber, takeUntil } from 'rxjs';
+import { Line } from './line.js';
 import type { Step } from './types.js';
 
 /**
@@ -7,8 +8,8 @@ import type { Step } from './types.js';
  * being delivered, what it causes waits behind it, and no turn begins before all steps before it have been seen.
  */
 export class Outlet {
-  readonly #steps: Step[] = [];
-  readonly #turns: (() => void)[] = [];
+  readonly #steps = new Line<Step>();
+  readonly #turns = new Line<() => void>();
   #delivering = false;
   #running = false;
   #end: (() => void) | undefined;
@@ -29,8 +30,7 @@ export class Outlet {
   deliver(): void {
     if (this.#delivering) return;
     this.#delivering = true;
-    for (let i = 0; i < this.#steps.length; i++) this.subscriber.next(this.#steps[i] as Step);
-    this.#steps.length = 0;
+    for (let step = this.#steps.shift(); step !== undefined; step = this.#steps.shift()) this.subscriber.next(step);
     this.#delivering = false;
   }
 
@@ -40,11 +40,10 @@ export class Outlet {
     this.deliver();
     if (this.#delivering || this.#running) return;
     this.#running = true;
-    for (let i = 0; i < this.#turns.length; i++) {
-      (this.#turns[i] as () => void)();
+    for (let next = this.#turns.shift(); next !== undefined; next = this.#turns.shift()) {
+      next();
       this.deliver();
     }
-    this.#turns.length = 0;
     this.#running = false;
     this.#end?.();
   }
