@@ -14,6 +14,7 @@ const PRIME = 0x01000193;
  * defaultHasher('a', 16); // 12
  */
 export function defaultHasher(id: string, count: number): number {
+  if (count === 1) return 0;
   let hash = OFFSET_BASIS;
   for (let i = 0; i < id.length; i++) {
     const unit = id.charCodeAt(i);

@@ -1,5 +1,6 @@
 import type { Backoff } from './backoff.js';
 import { isDelay, isTerminal, retryDelayOf } from './errors.js';
+import { hashOf, IdIndex, type IdNode } from './id-index.js';
 import { List, type ListNode } from './list.js';
 import type { Failed } from './outcome.js';
 import { type Tick, Ticks } from './ticks.js';
@@ -28,9 +29,10 @@ interface Retry {
 const NO_STREAMS: readonly string[] = [];
 
 /** An id that is not idle. It is in exactly one state, and in at most one list: the ready ids, or a tick's members. */
-export class Entry implements ListNode<Entry> {
+export class Entry implements ListNode<Entry>, IdNode<Entry> {
   previous: Entry | undefined = undefined;
   next: Entry | undefined = undefined;
+  sibling: Entry | undefined = undefined;
   state: 'ready' | 'waiting' | 'running' | 'abandoned' = 'ready';
   reason: Reason = 'event';
   /** Who asked for the next run, or the one that is on, since the last success or drop. */
@@ -45,7 +47,10 @@ export class Entry implements ListNode<Entry> {
   /** The wake-up it waits for. */
   tick: Tick<Entry> | undefined = undefined;
 
-  constructor(readonly id: string) {}
+  constructor(
+    readonly id: string,
+    readonly hash: number,
+  ) {}
 
   /** 1 = first run, 2 = first retry. */
   get attempt(): number {
@@ -76,7 +81,7 @@ export class Entry implements ListNode<Entry> {
  * and only if it is a member of its `tick` (an abandoned one may be one too); one entry at most is running.
  */
 export class Workqueue {
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new IdIndex<Entry>();
   readonly #ready = new List<Entry>();
   readonly #ticks: Ticks<Entry>;
   #running: Entry | undefined;
@@ -122,9 +127,10 @@ export class Workqueue {
   /** An event. Makes exactly one of enqueued, merged, rejected (A1). */
   offer(trigger: Trigger, at: number): void {
     const { id } = trigger;
-    const entry = this.#entries.get(id);
+    const hash = hashOf(id);
+    const entry = this.#entries.get(id, hash);
     if (entry === undefined || (entry.state === 'waiting' && entry.retry?.embargo.fired !== false)) {
-      this.#admit(entry, trigger, at);
+      this.#admit(entry, trigger, hash, at);
       return;
     }
     if (entry.state === 'running' || entry.state === 'abandoned') {
@@ -157,13 +163,13 @@ export class Workqueue {
     this.#forget(entry);
     if (requeueDelay === 0 || entry.mark !== undefined || this.#stopping) {
       this.steps.push({ kind: 'succeeded', id, worker, at, attempt, took });
-      if (entry.mark === undefined) this.#entries.delete(id);
+      if (entry.mark === undefined) this.#entries.remove(entry);
       else this.#enqueueMark(entry, at);
     } else if (this.#waiting < this.config.delayQueueSize) {
       this.#wait(entry, 'requeue', this.#ticks.after(requeueDelay, at));
       this.steps.push({ kind: 'requeued', id, worker, at, attempt, took, delay: requeueDelay });
     } else {
-      this.#entries.delete(id);
+      this.#entries.remove(entry);
       this.steps.push({ kind: 'dropped', id, worker, at, attempt, took, reason: 'delay_queue_full' });
     }
   }
@@ -203,7 +209,7 @@ export class Workqueue {
     this.steps.push({ kind: 'released', id: entry.id, worker: this.worker, at });
     const { retry, mark } = entry;
     if (retry === undefined) {
-      if (mark === undefined) this.#entries.delete(entry.id);
+      if (mark === undefined) this.#entries.remove(entry);
       else this.#enqueueMark(entry, at);
       return;
     }
@@ -221,7 +227,7 @@ export class Workqueue {
       this.#uncount(entry);
       this.#pushStopped(entry, at);
       this.#forget(entry);
-      this.#entries.delete(entry.id);
+      this.#entries.remove(entry);
     }
     for (const entry of this.#entries.values()) {
       if (entry.state === 'running') continue;
@@ -230,7 +236,7 @@ export class Workqueue {
       if (entry.retry !== undefined || entry.state === 'waiting') this.#unwait(entry);
       this.#forget(entry);
       this.#dropMark(entry, at);
-      if (entry.state === 'waiting') this.#entries.delete(entry.id);
+      if (entry.state === 'waiting') this.#entries.remove(entry);
     }
   }
 
@@ -256,15 +262,15 @@ export class Workqueue {
   }
 
   /** An event for an id that may start as soon as its turn comes. Refused if full, and then its wake-up stays (Q1). */
-  #admit(waiting: Entry | undefined, trigger: Trigger, at: number): void {
+  #admit(waiting: Entry | undefined, trigger: Trigger, hash: number, at: number): void {
     const { id } = trigger;
     const { worker } = this;
     if (this.#readyByEvent >= this.config.workerQueueSize) {
       this.steps.push({ kind: 'rejected', id, worker, at, reason: 'full', trigger });
       return;
     }
-    const entry = waiting ?? new Entry(id);
-    if (waiting === undefined) this.#entries.set(id, entry);
+    const entry = waiting ?? new Entry(id, hash);
+    if (waiting === undefined) this.#entries.add(entry);
     else this.#unwait(entry);
     entry.streams = this.#joined(entry.streams, trigger.stream);
     entry.counted = true;
@@ -281,7 +287,7 @@ export class Workqueue {
   #enqueueMark(entry: Entry, at: number): void {
     if (this.#stopping) {
       this.#dropMark(entry, at);
-      this.#entries.delete(entry.id);
+      this.#entries.remove(entry);
     } else {
       this.#takeMark(entry);
       this.#enqueue(entry, 'event', at);
@@ -427,7 +433,7 @@ export class Workqueue {
       this.#abandoned++;
       this.steps.push({ kind: 'abandoned', id: entry.id, worker: this.worker, at });
     } else if (entry.state === 'running') {
-      this.#entries.delete(entry.id);
+      this.#entries.remove(entry);
     }
   }
 
