@@ -9,7 +9,8 @@ export function isObservableInput(value: unknown): value is ObservableInput<unkn
 }
 
 export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
-  return has(value, 'then');
+  // As a literal: this is asked after each run.
+  return isObject(value) && typeof (value as { then?: unknown }).then === 'function';
 }
 
 export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
@@ -22,8 +23,9 @@ export function isObservableLike(value: unknown): boolean {
 }
 
 function has(value: unknown, method: PropertyKey): boolean {
-  return (
-    ((typeof value === 'object' && value !== null) || typeof value === 'function') &&
-    typeof (value as Record<PropertyKey, unknown>)[method] === 'function'
-  );
+  return isObject(value) && typeof (value as Record<PropertyKey, unknown>)[method] === 'function';
+}
+
+function isObject(value: unknown): boolean {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function';
 }

@@ -18,24 +18,27 @@ export interface Routed {
  * @example
  * events$.pipe(map((event) => route(event, reconcileSettings({ workerCount: 4 }))));
  */
-export function route(event: string | Trigger, { workerHasher, workerCount, scheduler }: ReconcileSettings): Routed {
+export function route(event: string | Trigger, settings: ReconcileSettings): Routed {
+  const { workerHasher, workerCount } = settings;
   const trigger = typeof event === 'string' ? { id: event } : event;
   const id = idOf(trigger);
-  const reject = (reason: Rejected['reason'], error?: unknown): Routed => {
-    const carried = typeof trigger === 'object' && (trigger as unknown) !== null ? trigger : { id };
-    const step = { kind: 'rejected', id, worker: -1, at: scheduler.now(), reason, trigger: carried } as const;
-    return { worker: -1, trigger: carried, rejection: error === undefined ? step : { ...step, error } };
-  };
-  if (id === '') return reject('invalid_id', new TypeError(`Expected an id to be a non-empty string, got ${shown(event)}`));
+  if (id === '') return rejected(trigger, id, settings, 'invalid_id', new TypeError(`Expected an id to be a non-empty string, got ${shown(event)}`));
   try {
     const worker = workerHasher(id, workerCount);
-    if (worker < 0 && Number.isInteger(worker)) return reject('unrouted');
+    if (worker < 0 && Number.isInteger(worker)) return rejected(trigger, id, settings, 'unrouted');
     // `+ 0` makes 0 of -0.
     if (Number.isInteger(worker) && worker < workerCount) return { worker: worker + 0, trigger };
-    return reject('hasher_failed', new TypeError(`Expected \`workerHasher\` to return an integer below ${String(workerCount)}, got ${shown(worker)}`));
+    const error = new TypeError(`Expected \`workerHasher\` to return an integer below ${String(workerCount)}, got ${shown(worker)}`);
+    return rejected(trigger, id, settings, 'hasher_failed', error);
   } catch (error) {
-    return reject('hasher_failed', error);
+    return rejected(trigger, id, settings, 'hasher_failed', error);
   }
+}
+
+function rejected(from: Trigger, id: string, { scheduler }: ReconcileSettings, reason: Rejected['reason'], error?: unknown): Routed {
+  const trigger = typeof from === 'object' && (from as unknown) !== null ? from : { id };
+  const step = { kind: 'rejected', id, worker: -1, at: scheduler.now(), reason, trigger } as const;
+  return { worker: -1, trigger, rejection: error === undefined ? step : { ...step, error } };
 }
 
 function idOf(trigger: Trigger): string {
