@@ -14,11 +14,16 @@ const FEWEST = 16;
 /** Chains are shorter than 1 on average. One as long as this is no accident. */
 const LONGEST = 16;
 
-/** FNV-1a over the UTF-16 units of `id`. The index looks at its low bits, so the high ones are folded into them. */
+/**
+ * FNV-1a over the UTF-16 units of `id` but for the last: ids that differ in it only, as those do that are numbered, are
+ * neighbours in the table, and come from memory together.
+ */
 export function hashOf(id: string): number {
+  const last = id.length - 1;
   let hash = 0x811c9dc5;
-  for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id.charCodeAt(i), PRIME);
-  return (hash ^ (hash >>> 15)) & 0x3fffffff;
+  for (let i = 0; i < last; i++) hash = Math.imul(hash ^ id.charCodeAt(i), PRIME);
+  // The index looks at the low bits, so the high ones are folded into them.
+  return (hash ^ (hash >>> 15) ^ id.charCodeAt(last)) & 0x3fffffff;
 }
 
 /**
@@ -46,8 +51,7 @@ export class IdIndex<T extends IdNode<T>> {
 
   /** No node of the same id must be there. */
   add(node: T): void {
-    if (this.#size === this.#chains.length) this.#resize(2 * this.#size);
-    this.#size++;
+    if (2 * ++this.#size > this.#chains.length) this.#resize(2 * this.#chains.length);
     this.#link(node);
   }
 
@@ -63,7 +67,7 @@ export class IdIndex<T extends IdNode<T>> {
     }
     node.sibling = undefined;
     this.#size--;
-    if (this.#chains.length > FEWEST && this.#size * 4 < this.#chains.length) this.#resize(this.#chains.length / 2);
+    if (this.#chains.length > FEWEST && 8 * this.#size < this.#chains.length) this.#resize(this.#chains.length / 2);
   }
 
   clear(): void {
@@ -82,10 +86,18 @@ export class IdIndex<T extends IdNode<T>> {
   }
 
   #resize(length: number): void {
-    const nodes = this.values();
+    const before = this.#chains;
+    const crowded = [...this.#crowded.values()];
     this.#chains = chains(length);
     this.#crowded.clear();
-    for (const node of nodes) this.#link(node);
+    for (const node of crowded) this.#link(node);
+    for (let node of before) {
+      while (node !== undefined) {
+        const next: T | undefined = node.sibling;
+        this.#link(node);
+        node = next;
+      }
+    }
   }
 
   #link(node: T): void {
