@@ -11,7 +11,8 @@ export type Leading = { readonly term: number | undefined } | false;
  */
 export function leading(leader: ObservableInput<boolean | Term>): Observable<Leading> {
   return from(leader).pipe(
-    map((says): Leading => (typeof says === 'object' ? { term: says.term } : says && { term: undefined })),
+    // Whatever is falsy, also what its type forbids, is not leading: of the two mistakes that is the harmless one.
+    map((says): Leading => (says ? { term: says === true ? undefined : says.term } : false)),
     startWith<Leading>(false),
     distinctUntilChanged((before, now) => before === now || (before !== false && now !== false && before.term === now.term)),
     pairwise(),

@@ -131,6 +131,16 @@ describe('Leadership', () => {
       expect(stream.subscribed()).toBe(0);
     });
 
+    it.each([undefined, null, 0, ''])('that says %o should not be taken to say that it leads', async (says) => {
+      const stream = counted(NEVER);
+      const { controller } = controlled(nothing, { stream: stream.source }, { leader: concat(of(says as unknown as boolean), NEVER) });
+      const stop = new AbortController();
+      const run = controller.run(stop.signal);
+      expect([controller.inspect().leading, stream.subscribed()]).toEqual([false, 0]);
+      stop.abort();
+      await run;
+    });
+
     it.each([
       [true, 1],
       [false, 0],
