@@ -36,7 +36,7 @@ export function eventStream(name: string, stream: EventStream): Observable<Trigg
 /** Takes anything, and leaves it to the loop to reject what is no event. */
 function marked(event: string | Trigger, stream: string): Trigger {
   try {
-    return typeof event === 'string' ? { id: event, stream } : { ...event, id: event.id, stream };
+    return typeof event === 'object' ? { ...event, id: event.id, stream } : { id: event, stream };
   } catch {
     return { id: event as string, stream };
   }

@@ -1,22 +1,22 @@
-/* eslint-disable @typescript-eslint/no-deprecated, rxjs-x/no-subclass -- `lift` is the only way to hold also for what is piped from it */
-import { Observable, type Observer, type Operator, type Subscription } from 'rxjs';
+/* eslint-disable rxjs-x/no-subclass -- nothing else can hold also for what is piped from it */
+import { Observable, type Observer, type OperatorFunction, type Subscription } from 'rxjs';
+import { isPromiseLike } from '../operators/observable-input.js';
 
 /**
- * `source`, for observers who may throw: `onError` is told, and the process lives on, where rxjs would rethrow the error
- * so that nobody can catch it. It holds too for what stock operators make of it.
+ * `observed`, for observers who may throw: `onError` is told, and the process lives on, where rxjs would rethrow the error
+ * so that nobody can catch it. So it is with an observer that is an async function and rejects, and with those of what is
+ * piped from it, by whatever operators.
  */
 export class Guarded<T> extends Observable<T> {
   readonly #onError: (error: unknown) => void;
 
-  constructor(source: Observable<unknown>, onError: (error: unknown) => void, operator?: Operator<unknown, T>) {
-    super();
-    this.source = source;
-    this.operator = operator;
+  constructor(observed: Observable<T>, onError: (error: unknown) => void) {
+    super((subscriber) => observed.subscribe(subscriber));
     this.#onError = onError;
   }
 
-  override lift<R>(operator?: Operator<T, R>): Observable<R> {
-    return new Guarded<R>(this, this.#onError, operator);
+  override pipe(...operators: readonly OperatorFunction<never, never>[]): Guarded<never> {
+    return new Guarded(super.pipe(...(operators as [])) as Observable<never>, this.#onError);
   }
 
   override subscribe(
@@ -31,9 +31,10 @@ export class Guarded<T> extends Observable<T> {
       typeof observerOrNext === 'object' && observerOrNext !== null
         ? observerOrNext
         : { next: observerOrNext ?? undefined, error: error ?? undefined, complete: complete ?? undefined };
-    const guarded = (act: () => void): void => {
+    const guarded = (act: () => unknown): void => {
       try {
-        act();
+        const done = act();
+        if (isPromiseLike(done)) void Promise.resolve(done).catch(this.#onError);
       } catch (error) {
         this.#onError(error);
       }

@@ -1,6 +1,6 @@
-import { concat, EMPTY, from, map, merge, NEVER, of, Subject, throwError, timer } from 'rxjs';
+import { concat, EMPTY, from, map, merge, NEVER, of, share, Subject, throwError, timer } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Controller, type ControllerContext, defaultConfig, type EventStream, type Logger, noopLogger, noopStream, ofKind, type Reconciler } from 'kreconciler';
+import { Controller, type ControllerContext, defaultConfig, type EventStream, type Logger, noopLogger, noopStream, ofKind, type Reconciler, snapshots } from 'kreconciler';
 import { controlled, deferred } from '../support/controlled.js';
 import { counted } from '../support/counted.js';
 
@@ -99,6 +99,7 @@ describe('Controller', () => {
     await controller.run();
     expect(steps.map(({ kind }) => kind)).toEqual([...bad.map(() => 'rejected'), 'enqueued', 'started', 'succeeded']);
     expect(steps[0]).toMatchObject({ id: '', reason: 'invalid_id', worker: -1, trigger: { stream: 'bad' } });
+    expect(steps[2]).toMatchObject({ error: new TypeError('Expected an id to be a non-empty string, got `{"id":5,"stream":"bad"}` (object)') });
   });
 
   describe('P2: when the signal aborts', () => {
@@ -225,6 +226,10 @@ describe('Controller', () => {
       ['itself', (controller) => controller.steps.subscribe(() => { throw new Error('observer'); })],
       ['piped', (controller) => controller.steps.pipe(ofKind('started')).subscribe({ next: () => { throw new Error('observer'); } })],
       ['in an operator', (controller) => controller.steps.pipe(map(() => { throw new Error('observer'); })).subscribe()],
+      // eslint-disable-next-line @typescript-eslint/no-misused-promises -- it is misused often enough
+      ['in an async function', (controller) => controller.steps.subscribe(() => Promise.reject(new Error('observer')))],
+      ['piped through an operator that is not of rxjs', (controller) => controller.steps.pipe(snapshots()).subscribe(() => { throw new Error('observer'); })],
+      ['piped twice and shared', (controller) => controller.steps.pipe(share()).pipe(snapshots()).subscribe(() => { throw new Error('observer'); })],
       ['on completion', (controller) => controller.steps.subscribe({ complete: () => { throw new Error('observer'); } })],
     ])('an observer that throws is logged and hurts nobody: %s', async (_, observe) => {
       const logged: unknown[] = [];
