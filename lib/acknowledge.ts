@@ -1,11 +1,11 @@
 import { catchError, concat, defer, EMPTY, from, ignoreElements, mergeMap, type MonoTypeOperatorFunction, type Observable, of } from 'rxjs';
 import { callable } from '../operators/config.js';
 import { isDelay } from '../operators/errors.js';
-import { expected } from '../operators/expected.js';
+import { expected, expectedObject } from '../operators/expected.js';
 import { isObservableInput } from '../operators/observable-input.js';
 import type { Dropped, Rejected, Requeued, Step, Succeeded } from '../operators/types.js';
 import { type Answer, isGood, Ledger } from './ledger.js';
-import { defaultObservability, type Observability } from './observability/observability.js';
+import { checkObservability, defaultObservability, type Observability } from './observability/observability.js';
 
 /** How {@link acknowledge} tells the broker. What `ack` and `nack` return is waited for where it is a promise or Observable. */
 export interface AcknowledgeConfig<M> {
@@ -39,10 +39,12 @@ export interface AcknowledgeConfig<M> {
  * const settled$ = controller.steps.pipe(acknowledge<JsMsg>({ ack: (m) => m.ack(), nack: (m, delay) => m.nak(delay) }));
  */
 export function acknowledge<M = unknown>(config: AcknowledgeConfig<M>): MonoTypeOperatorFunction<Step> {
+  expectedObject('config', config);
   const { ack, nack, delay = afterwards, observability = defaultObservability() } = config;
   callable('ack', ack);
   callable('nack', nack);
   expected('delay', delay, 'a finite number of ms >= 0 or a function', isDelay(delay) || typeof delay === 'function');
+  checkObservability('observability', observability);
   const delayOf = (step: Rejected | Dropped): number => {
     const ms = typeof delay === 'function' ? delay(step) : delay;
     expected('delay', ms, 'a function that returns a finite number of ms >= 0', isDelay(ms));

@@ -1,8 +1,8 @@
 import type { ObservableInput } from 'rxjs';
 import { type ReconcileConfig, type ReconcileSettings, reconcileSettings } from '../operators/config.js';
-import { expected } from '../operators/expected.js';
+import { expected, expectedObject } from '../operators/expected.js';
 import { isObservableInput } from '../operators/observable-input.js';
-import { defaultObservability, type Observability } from './observability/observability.js';
+import { checkObservability, defaultObservability, type Observability } from './observability/observability.js';
 
 /** A term of leadership. Its number grows from term to term, so that a write can refuse an old leader. */
 export interface Term {
@@ -40,12 +40,12 @@ export function defaultConfig(): Config {
 
 /** @throws TypeError that names the field, what was expected and what came */
 export function settings(config: Partial<Config>): Settings {
+  expectedObject('config', config);
   const reconcile = reconcileSettings(config);
   const { name, leaderElectionEnabled = true, leader, observability = defaultObservability() } = config;
   expected('name', name, 'a string', name === undefined || typeof name === 'string');
   expected('leaderElectionEnabled', leaderElectionEnabled, 'a boolean', typeof leaderElectionEnabled === 'boolean');
   expected('leader', leader, 'an Observable, promise or iterable', leader === undefined || isObservableInput(leader));
-  const { logger } = Object(observability) as Partial<Observability>;
-  expected('observability', observability, 'an Observability with a logger', typeof logger?.with === 'function');
+  checkObservability('observability', observability);
   return { ...reconcile, name, leaderElectionEnabled, leader, observability };
 }

@@ -19,6 +19,7 @@ import {
 } from 'rxjs';
 import { reconcileWith } from '../operators/reconcile.js';
 import { callable } from '../operators/config.js';
+import { expected } from '../operators/expected.js';
 import type { Reconciler, Step } from '../operators/types.js';
 import { whileLeading } from '../operators/while-leading.js';
 import type { Workqueue } from '../operators/workqueue.js';
@@ -78,6 +79,7 @@ export class Controller {
    * rejects.
    */
   async run(signal?: AbortSignal): Promise<void> {
+    checkSignal(signal);
     if (this.#hasRun) throw new Error('This controller has been run already; make a new one');
     this.#hasRun = true;
     const { leaderElectionEnabled, leader } = this.#settings;
@@ -155,6 +157,12 @@ export class Controller {
       ignoreElements(),
     );
   }
+}
+
+function checkSignal(signal: AbortSignal | undefined): void {
+  const { aborted, addEventListener } = Object(signal) as Partial<AbortSignal>;
+  const isSignal = typeof aborted === 'boolean' && typeof addEventListener === 'function';
+  expected('signal', signal, 'an AbortSignal', signal === undefined || isSignal);
 }
 
 function aborted(signal: AbortSignal | undefined): Observable<unknown> {

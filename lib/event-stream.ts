@@ -44,7 +44,8 @@ function marked(event: string | Trigger, stream: string): Trigger {
 
 /** @throws TypeError if there is a stream that cannot be listened to */
 export function checkEventStreams(streams: Readonly<Record<string, EventStream>>): void {
-  expected('streams', streams, 'an object of event streams by name', typeof streams === 'object' && (streams as unknown) !== null);
+  const isRecord = typeof streams === 'object' && (streams as unknown) !== null && !isObservableInput(streams);
+  expected('streams', streams, 'an object of event streams by name', isRecord);
   for (const [name, stream] of Object.entries(streams)) {
     const listenable = typeof stream === 'function' || isObservableInput(stream);
     expected(`streams.${name}`, stream, 'an Observable, promise, iterable, or a function that returns one', listenable);

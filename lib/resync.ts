@@ -17,10 +17,10 @@ import { after } from '../operators/after.js';
 import { type Backoff, exponential } from '../operators/backoff.js';
 import { callable, checkScheduler } from '../operators/config.js';
 import { isDelay } from '../operators/errors.js';
-import { expected } from '../operators/expected.js';
+import { expected, expectedObject } from '../operators/expected.js';
 import { isObservableInput } from '../operators/observable-input.js';
 import { measuredList } from './observability/measured-list.js';
-import { defaultObservability, type Observability } from './observability/observability.js';
+import { checkObservability, defaultObservability, type Observability } from './observability/observability.js';
 import { withSignal } from './with-signal.js';
 
 export interface ResyncConfig {
@@ -56,6 +56,7 @@ const GOLDEN = (Math.sqrt(5) - 1) / 2;
  * resync({ every: 60_000, list: (signal) => fetchIds(signal) });
  */
 export function resync(config: ResyncConfig): Observable<string> {
+  expectedObject('config', config);
   const { every, list, timeout: limit = 30_000, observability = defaultObservability(), scheduler = asyncScheduler } = config;
   expected('every', every, 'a finite number of ms > 0', isDelay(every) && every > 0);
   callable('list', list);
@@ -64,8 +65,8 @@ export function resync(config: ResyncConfig): Observable<string> {
   const { backoff = exponential({ initial: soonest, max: every }) } = config;
   callable('backoff', backoff);
   checkScheduler('scheduler', scheduler);
+  checkObservability('observability', observability);
   const { logger } = observability;
-
 
   const overtime = after(limit, scheduler).pipe(
     mergeMap(() => throwError(() => new Error(`Listing all ids took longer than ${String(limit)} ms`))),

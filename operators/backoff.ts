@@ -1,5 +1,5 @@
 import { isDelay } from './errors.js';
-import { expected } from './expected.js';
+import { expected, expectedObject } from './expected.js';
 
 /** How long to wait, in ms, after the `failures`-th failure in a row (1 = the first), which was `error`. */
 export type Backoff = (failures: number, error: unknown) => number;
@@ -25,6 +25,7 @@ export interface ExponentialConfig {
  * exponential({ initial: 250, max: 30_000 }); // about 250, 500, 1000, ... 30_000 ms
  */
 export function exponential(config: ExponentialConfig): Backoff {
+  expectedObject('config', config);
   const { initial, factor = 2, max = 60_000, jitter = 0.2, random = Math.random } = config;
   expected('initial', initial, 'a finite number >= 0', isDelay(initial));
   expected('factor', factor, 'a finite number >= 1', isDelay(factor) && factor >= 1);

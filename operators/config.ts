@@ -2,7 +2,7 @@ import { asyncScheduler, NEVER, type ObservableInput, type SchedulerLike } from 
 import { type Backoff, exponential } from './backoff.js';
 import { defaultHasher } from './default-hasher.js';
 import { isDelay } from './errors.js';
-import { expected } from './expected.js';
+import { expected, expectedObject } from './expected.js';
 import { isObservableInput } from './observable-input.js';
 
 /** How {@link reconcile} behaves. Everything is optional, `undefined` means the default, and sizes are per worker. */
@@ -50,7 +50,7 @@ export type ReconcileSettings = { readonly [K in keyof ReconcileConfig]-?: Exclu
  * @throws TypeError that names the field, what was expected and what came
  */
 export function reconcileSettings(config: ReconcileConfig = {}): ReconcileSettings {
-  expected('config', config, 'an object', typeof config === 'object' && (config as unknown) !== null);
+  expectedObject('config', config);
   const {
     maxItemRetries = 10,
     workerQueueSize = 2000,
@@ -74,8 +74,8 @@ export function reconcileSettings(config: ReconcileConfig = {}): ReconcileSettin
   count('delayQueueSize', delayQueueSize, 0);
   duration('maxReconcileTime', maxReconcileTime);
   duration('shutdownGrace', shutdownGrace);
-  notifier('stop', stop);
-  notifier('reset', reset);
+  listenable('stop', stop);
+  listenable('reset', reset);
   checkScheduler('scheduler', scheduler);
   const { backoff = exponential({ initial: delayResolution, max: 60_000 }) } = config;
   callable('backoff', backoff);
@@ -116,6 +116,7 @@ function count(field: string, value: unknown, least: number): void {
   expected(field, value, `an integer >= ${String(least)} or Infinity`, value === Infinity || (Number.isInteger(value) && (value as number) >= least));
 }
 
-function notifier(field: string, value: unknown): void {
+/** Checks that `value` is something that can be subscribed to. */
+export function listenable(field: string, value: unknown): void {
   expected(field, value, 'an Observable, promise or iterable', isObservableInput(value));
 }

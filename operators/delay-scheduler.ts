@@ -1,5 +1,6 @@
 import { asyncScheduler, type SchedulerAction, type SchedulerLike, Subscription, throwError } from 'rxjs';
 import { after } from './after.js';
+import { checkScheduler } from './config.js';
 import { expected } from './expected.js';
 import type { ListNode } from './list.js';
 import { type Tick, Ticks } from './ticks.js';
@@ -27,6 +28,7 @@ export class DelayScheduler implements SchedulerLike {
 
   constructor(resolution: number, scheduler: SchedulerLike = asyncScheduler) {
     expected('resolution', resolution, 'a finite number > 0', Number.isFinite(resolution) && resolution > 0);
+    checkScheduler('scheduler', scheduler);
     this.#scheduler = scheduler;
     this.#ticks = new Ticks(resolution, (tick) => {
       // eslint-disable-next-line rxjs-x/no-ignored-error -- it cannot fail

@@ -1,4 +1,5 @@
 import { concat, defer, distinctUntilChanged, type MonoTypeOperatorFunction, NEVER, type ObservableInput, Subject, switchMap, takeUntil, tap } from 'rxjs';
+import { listenable } from './config.js';
 
 /**
  * Subscribes to the source while `leader` says true, and unsubscribes when it says false; leading again subscribes anew,
@@ -8,10 +9,12 @@ import { concat, defer, distinctUntilChanged, type MonoTypeOperatorFunction, NEV
  * errors, or a source that does, errors the output. On a loop this is a cut: use it in front of `reconcile`, with
  * `config.reset`, to keep an id serial across terms, as the Controller does.
  *
+ * @throws TypeError if `leader` cannot be subscribed to
  * @example
  * files$.pipe(whileLeading(lease$), reconcile(reconciler, { reset: lease$.pipe(filter((leads) => !leads)) }));
  */
 export function whileLeading<T>(leader: ObservableInput<boolean>): MonoTypeOperatorFunction<T> {
+  listenable('leader', leader);
   return (source) =>
     defer(() => {
       const completed = new Subject<void>();

@@ -1,4 +1,5 @@
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api';
+import { expected } from '../../operators/expected.js';
 import { consoleLogger } from '../console-logger.js';
 import type { Logger } from '../logger.js';
 
@@ -9,6 +10,12 @@ export interface Observability {
   readonly meterProvider?: MeterProvider | undefined;
   /** Default: the globally registered one, likewise. */
   readonly tracerProvider?: TracerProvider | undefined;
+}
+
+/** @throws TypeError that names the field, if `value` has no logger */
+export function checkObservability(field: string, value: unknown): void {
+  const { logger } = Object(value) as Partial<Observability>;
+  expected(field, value, 'an Observability with a logger', typeof logger?.with === 'function');
 }
 
 /**

@@ -175,11 +175,16 @@ describe('acknowledge', () => {
 
   it.each([
     [{ ack: undefined }, 'Expected `ack` to be a function, got `undefined`'],
+    [{ observability: {} }, 'Expected `observability` to be an Observability with a logger, got `{}` (object)'],
     [{ nack: 5 }, 'Expected `nack` to be a function, got `5` (number)'],
     [{ delay: -1 }, 'Expected `delay` to be a finite number of ms >= 0 or a function, got `-1` (number)'],
   ])('should name the field', (config, message) => {
     expect(() => broker(config as never)).toThrow(new TypeError(message));
   });
+});
+
+it('should refuse a configuration that is none', () => {
+  expect(() => acknowledge(undefined as never)).toThrow(new TypeError('Expected `config` to be an object, got `undefined`'));
 });
 
 describe('acknowledge, on a loop', () => {

@@ -279,11 +279,19 @@ describe('Controller', () => {
       [{ leader: true }, nothing, {}, 'Expected `leader` to be an Observable, promise or iterable, got `true` (boolean)'],
       [{ observability: {} }, nothing, {}, 'Expected `observability` to be an Observability with a logger, got `{}` (object)'],
       [null, nothing, {}, 'Expected `config` to be an object, got `null`'],
+      [undefined, nothing, {}, 'Expected `config` to be an object, got `undefined`'],
       [{}, undefined, {}, 'Expected `reconciler` to be a function, got `undefined`'],
       [{}, nothing, undefined, 'Expected `streams` to be an object of event streams by name, got `undefined`'],
+      [{}, nothing, [NEVER], 'Expected `streams` to be an object of event streams by name, got `[{}]` (object)'],
       [{}, nothing, { a: 'abc' }, 'Expected `streams.a` to be an Observable, promise, iterable, or a function that returns one, got `abc` (string)'],
     ])('%j is refused at once: %#', (config, reconciler, streams, message) => {
       expect(() => new Controller(config as object, reconciler as Reconciler, streams as Record<string, EventStream>)).toThrow(new TypeError(message));
+    });
+
+    it.each([null, 5, {}, new AbortController()])('%o is refused as a signal, and run may be called again', async (signal) => {
+      const { controller } = controlled(nothing, {}, { leaderElectionEnabled: false });
+      await expect(controller.run(signal as never)).rejects.toThrow(/^Expected `signal` to be an AbortSignal, got /);
+      await controller.run();
     });
 
     it('takes undefined for the default', () => {

@@ -193,8 +193,13 @@ describe('resync', () => {
     [{ list: [] }, 'Expected `list` to be a function, got `[]` (object)'],
     [{ timeout: 0 }, 'Expected `timeout` to be a number of ms > 0, got `0` (number)'],
     [{ backoff: 5 }, 'Expected `backoff` to be a function, got `5` (number)'],
+    [{ observability: null }, 'Expected `observability` to be an Observability with a logger, got `null`'],
     [{ scheduler: {} }, 'Expected `scheduler` to be a scheduler, got `{}` (object)'],
   ])('%j is refused at once', (bad, message) => {
     expect(() => resync({ every: 1000, list: () => [], ...bad })).toThrow(new TypeError(message));
+  });
+
+  it('a configuration that is none is refused at once', () => {
+    expect(() => resync(undefined as never)).toThrow(new TypeError('Expected `config` to be an object, got `undefined`'));
   });
 });

@@ -113,6 +113,10 @@ describe('exponential', () => {
     expect(() => exponential({ initial: 100, [field]: value })).toThrow(new TypeError(message));
   });
 
+  it.each([undefined, null])('should refuse a configuration that is %s', (config) => {
+    expect(() => exponential(config as never)).toThrow(new TypeError(`Expected \`config\` to be an object, got \`${String(config)}\``));
+  });
+
   it.each([{ initial: 0 }, { initial: 1, factor: 1 }, { initial: 1, max: 0 }, { initial: 1, max: Infinity }, { initial: 1, jitter: 0 }, { initial: 1, jitter: 1 }])(
     'should take %j',
     (config) => {

@@ -375,3 +375,7 @@ it.each<[unknown, string]>([
 ])('should refuse a resolution of %s', (resolution, got) => {
   expect(() => new DelayScheduler(resolution as number)).toThrow(new TypeError(`Expected \`resolution\` to be a finite number > 0, got ${got}`));
 });
+
+it.each([null, {}, 250])('should refuse %j for the scheduler below', (scheduler) => {
+  expect(() => new DelayScheduler(250, scheduler as never)).toThrow(/^Expected `scheduler` to be a scheduler, got /);
+});

@@ -122,3 +122,7 @@ describe('whileLeading', () => {
     expect(seen).toEqual(['a']);
   });
 });
+
+it.each([undefined, null, true, {}])('should refuse %j for a leader, at call time', (leader) => {
+  expect(() => whileLeading(leader as never)).toThrow(/^Expected `leader` to be an Observable, promise or iterable, got /);
+});
