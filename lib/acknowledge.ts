@@ -5,6 +5,7 @@ import { expected, expectedObject } from '../operators/expected.js';
 import { isObservableInput } from '../operators/observable-input.js';
 import type { Dropped, Rejected, Requeued, Step, Succeeded } from '../operators/types.js';
 import { type Answer, isGood, Ledger } from './ledger.js';
+import { harmless } from './observability/harmless.js';
 import { checkObservability, defaultObservability, type Observability } from './observability/observability.js';
 
 /** How {@link acknowledge} tells the broker. What `ack` and `nack` return is waited for where it is a promise or Observable. */
@@ -45,6 +46,9 @@ export function acknowledge<M = unknown>(config: AcknowledgeConfig<M>): MonoType
   callable('nack', nack);
   expected('delay', delay, 'a finite number of ms >= 0 or a function', isDelay(delay) || typeof delay === 'function');
   checkObservability('observability', observability);
+  const tell = harmless(({ step, error }: { readonly step: Answer<M>['step']; readonly error: unknown }) => {
+    observability.logger.error(`${isGood(step) ? 'ack' : 'nack'} failed, the broker will deliver again`, { id: step.id, error });
+  });
   const delayOf = (step: Rejected | Dropped): number => {
     const ms = typeof delay === 'function' ? delay(step) : delay;
     expected('delay', ms, 'a function that returns a finite number of ms >= 0', isDelay(ms));
@@ -56,7 +60,7 @@ export function acknowledge<M = unknown>(config: AcknowledgeConfig<M>): MonoType
       return isObservableInput(done) ? from(done).pipe(ignoreElements()) : EMPTY;
     }).pipe(
       catchError((error: unknown) => {
-        observability.logger.error(`${isGood(step) ? 'ack' : 'nack'} failed, the broker will deliver again`, { id: step.id, error });
+        tell({ step, error });
         return EMPTY;
       }),
     );

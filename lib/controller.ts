@@ -29,6 +29,7 @@ import { checkEventStreams, type EventStream, eventStream } from './event-stream
 import { Guarded } from './guarded.js';
 import { inspect, type Inspection } from './inspect.js';
 import { type Leading, leading } from './leading.js';
+import { harmless } from './observability/harmless.js';
 import { instrument } from './observability/instrument.js';
 
 /**
@@ -66,9 +67,10 @@ export class Controller {
     this.#reconciler = reconciler;
     this.#streams = streams;
     const { logger } = this.#settings.observability;
-    this.steps = new Guarded(this.#steps, (error) => {
+    const tell = harmless((error: unknown) => {
       logger.error('An observer of the steps threw', { error });
     });
+    this.steps = new Guarded(this.#steps, tell);
   }
 
   /**

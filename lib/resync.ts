@@ -19,6 +19,8 @@ import { callable, checkScheduler } from '../operators/config.js';
 import { isDelay } from '../operators/errors.js';
 import { expected, expectedObject } from '../operators/expected.js';
 import { isObservableInput } from '../operators/observable-input.js';
+import type { LogFields } from './logger.js';
+import { harmless } from './observability/harmless.js';
 import { measuredList } from './observability/measured-list.js';
 import { checkObservability, defaultObservability, type Observability } from './observability/observability.js';
 import { withSignal } from './with-signal.js';
@@ -66,7 +68,9 @@ export function resync(config: ResyncConfig): Observable<string> {
   callable('backoff', backoff);
   checkScheduler('scheduler', scheduler);
   checkObservability('observability', observability);
-  const { logger } = observability;
+  const warn = harmless((fields: LogFields) => {
+    observability.logger.warn('Listing all ids failed, trying again', fields);
+  });
 
   const overtime = after(limit, scheduler).pipe(
     mergeMap(() => throwError(() => new Error(`Listing all ids took longer than ${String(limit)} ms`))),
@@ -85,7 +89,7 @@ export function resync(config: ResyncConfig): Observable<string> {
     retry({
       delay: (error, failures) => {
         const delay = delayAfter(failures, error);
-        logger.warn('Listing all ids failed, trying again', { error, failures, delay });
+        warn({ error, failures, delay });
         return after(delay, scheduler);
       },
     }),

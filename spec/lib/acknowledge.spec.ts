@@ -136,6 +136,14 @@ describe('acknowledge', () => {
     expect(error).toHaveBeenCalledWith('nack failed, the broker will deliver again', { id: 'a', error: new TypeError(message) });
   });
 
+  it('should live on when the logger throws as well', async () => {
+    const logger = { ...noopLogger, error: () => { throw new Error('disk full'); } };
+    const ack = () => { throw new Error('ack'); };
+    const steps = [enqueued('m'), started, succeeded];
+    const operator = acknowledge({ ack, nack: ack, observability: { logger } });
+    await expect(lastValueFrom(from(steps).pipe(operator, toArray()))).resolves.toEqual(steps);
+  });
+
   it('should leave messages alone when the loop is cut', () => {
     const { told, operator } = broker();
     const events = new Subject<Trigger>();

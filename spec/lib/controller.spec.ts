@@ -241,6 +241,15 @@ describe('Controller', () => {
       expect(kinds()).toEqual(['enqueued', 'started', 'succeeded']);
       expect(logged[0]).toEqual(['An observer of the steps threw', { error: new Error('observer') }]);
     });
+
+    it('an observer that throws hurts nobody, even if the logger throws as well', async () => {
+      const logger: Logger = { ...noopLogger, error: () => { throw new Error('disk full'); } };
+      const { controller, kinds } = controlled(nothing, { a: of('x') }, { leaderElectionEnabled: false, observability: { logger } });
+      controller.steps.subscribe(() => { throw new Error('observer'); });
+      await controller.run();
+      await vi.advanceTimersByTimeAsync(1000);
+      expect(kinds()).toEqual(['enqueued', 'started', 'succeeded']);
+    });
   });
 
   describe('inspect', () => {

@@ -2,6 +2,7 @@ import { concat, NEVER, type Observable, of, Subject, take, throwError, timer, t
 import { TestScheduler } from 'rxjs/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { constant, type Logger, noopLogger, reconcile, resync, type ResyncConfig } from 'kreconciler';
+import { Clock } from '../support/clock.js';
 
 /** Runs `body` in virtual time, where a frame is 1 ms. */
 function marbles(body: (helpers: Parameters<Parameters<TestScheduler['run']>[0]>[0] & { scheduler: TestScheduler }) => void): void {
@@ -201,5 +202,15 @@ describe('resync', () => {
 
   it('a configuration that is none is refused at once', () => {
     expect(() => resync(undefined as never)).toThrow(new TypeError('Expected `config` to be an object, got `undefined`'));
+  });
+
+  it('a logger that throws does not end it', () => {
+    const logger: Logger = { ...noopLogger, warn: () => { throw new Error('disk full'); } };
+    const list = vi.fn(() => ['a']).mockImplementationOnce(() => { throw new Error('down'); });
+    const clock = new Clock();
+    const ids: string[] = [];
+    resync({ every: 1000, list, observability: { logger }, scheduler: clock }).subscribe((id) => ids.push(id));
+    clock.advance(999);
+    expect(ids).toEqual(['a']);
   });
 });
