@@ -4,6 +4,8 @@ export interface IdNode<T> {
   /** `hashOf(id)`. */
   readonly hash: number;
   sibling: T | undefined;
+  /** Its place in the order in which nodes were added; the index sets it. */
+  born: number;
 }
 
 const PRIME = 0x01000193;
@@ -38,6 +40,7 @@ export class IdIndex<T extends IdNode<T>> {
   #chains = chains<T>(FEWEST);
   readonly #crowded = new Map<string, T>();
   #size = 0;
+  #births = 0;
 
   get size(): number {
     return this.#size;
@@ -51,6 +54,7 @@ export class IdIndex<T extends IdNode<T>> {
 
   /** No node of the same id must be there. */
   add(node: T): void {
+    node.born = this.#births++;
     if (2 * ++this.#size > this.#chains.length) this.#resize(2 * this.#chains.length);
     this.#link(node);
   }
@@ -76,13 +80,13 @@ export class IdIndex<T extends IdNode<T>> {
     this.#size = 0;
   }
 
-  /** All nodes, in no order. */
+  /** All nodes, in the order in which they were added. */
   values(): T[] {
     const nodes = [...this.#crowded.values()];
     for (let node of this.#chains) {
       for (; node !== undefined; node = node.sibling) nodes.push(node);
     }
-    return nodes;
+    return nodes.sort((a, b) => a.born - b.born);
   }
 
   #resize(length: number): void {

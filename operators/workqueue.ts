@@ -33,6 +33,7 @@ export class Entry implements ListNode<Entry>, IdNode<Entry> {
   previous: Entry | undefined = undefined;
   next: Entry | undefined = undefined;
   sibling: Entry | undefined = undefined;
+  born = 0;
   state: 'ready' | 'waiting' | 'running' | 'abandoned' = 'ready';
   reason: Reason = 'event';
   /** Who asked for the next run, or the one that is on, since the last success or drop. */

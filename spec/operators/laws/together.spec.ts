@@ -28,3 +28,16 @@ describe('When work is cut off', () => {
     expect(cutOffWith('stop', 'c1')).toEqual(['dropped c1', 'succeeded b1']);
   });
 });
+
+it('P2 should drop waiting ids in the order in which they came', () => {
+  const stop = new Subject<void>();
+  const ids = ['c', 'a', 'd', 'b', 'e'];
+  const dropped: string[] = [];
+  concat(of(...ids), NEVER)
+    .pipe(reconcile(() => ({ requeueDelay: 1000 }), { stop }))
+    .subscribe(({ kind, id }) => {
+      if (kind === 'dropped') dropped.push(id);
+    });
+  stop.next();
+  expect(dropped).toEqual(ids);
+});
