@@ -3,8 +3,8 @@ import type { Reason, ReconcileContext } from './types.js';
 /** The context of one run. Whoever extends it by prototype keeps the signal lazy. */
 export class Attempt implements ReconcileContext {
   #controller: AbortController | undefined;
-  /** Why it was cut off. */
-  #cut: unknown;
+  /** Why it was cut off. Made only for whoever has the signal: an error is expensive, as a signal is. */
+  #cut: (() => Error) | undefined;
 
   constructor(
     readonly id: string,
@@ -17,14 +17,16 @@ export class Attempt implements ReconcileContext {
 
   get signal(): AbortSignal {
     const run = ownerOf(this);
-    run.#controller ??= new AbortController();
-    if (run.#cut !== undefined) run.#controller.abort(run.#cut);
+    if (run.#controller === undefined) {
+      run.#controller = new AbortController();
+      if (run.#cut !== undefined) run.#controller.abort(run.#cut());
+    }
     return run.#controller.signal;
   }
 
-  abort(reason: Error): void {
+  abort(reason: () => Error): void {
     this.#cut = reason;
-    this.#controller?.abort(reason);
+    this.#controller?.abort(reason());
   }
 
   static isAttempt(value: object): value is Attempt {

@@ -145,7 +145,7 @@ class Lane implements RunObserver {
   }
 
   overtime(error: Error): void {
-    this.#runner.cut(error, (open) => {
+    this.#runner.cut(() => error, (open) => {
       this.queue.fail({ failure: 'timeout', error }, this.#now(), open);
     });
     this.#outlet.flush(this.#advance);
@@ -276,6 +276,6 @@ function disarmed(tick: Tick<Entry>): Observable<void> {
   });
 }
 
-function aborted(message: string): Error {
-  return new DOMException(message, 'AbortError');
+function aborted(message: string): () => Error {
+  return () => new DOMException(message, 'AbortError');
 }

@@ -2,7 +2,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { Attempt } from '../../operators/attempt.js';
 
 const attempt = () => new Attempt('a', 3, 'dns', 2, 'retry', ['files']);
-const cut = new Error('cut off');
+const error = new Error('cut off');
+const cut = () => error;
 
 describe('the context of a run', () => {
   it('should tell of the run', () => {
@@ -31,19 +32,28 @@ describe('the context of a run', () => {
     expect(made).not.toHaveBeenCalled();
   });
 
+  it('should make no reason before the signal is read, and one only', () => {
+    const reason = vi.fn(cut);
+    const context = attempt();
+    context.abort(reason);
+    expect(reason).not.toHaveBeenCalled();
+    expect(context.signal).toBe(context.signal);
+    expect(reason).toHaveBeenCalledOnce();
+  });
+
   it('should abort the signal with the reason', () => {
     const context = attempt();
     const heard = vi.fn();
     context.signal.addEventListener('abort', heard);
     context.abort(cut);
     expect(heard).toHaveBeenCalledOnce();
-    expect(context.signal).toMatchObject({ aborted: true, reason: cut });
+    expect(context.signal).toMatchObject({ aborted: true, reason: error });
   });
 
   it('should have an aborted signal if it is read only after the cut', () => {
     const context = attempt();
     context.abort(cut);
-    expect(context.signal).toMatchObject({ aborted: true, reason: cut });
+    expect(context.signal).toMatchObject({ aborted: true, reason: error });
     expect(context.signal).toBe(context.signal);
   });
 
@@ -54,7 +64,7 @@ describe('the context of a run', () => {
     expect([extended.id, extended.attempt]).toEqual(['a', 2]);
     expect(extended.signal).toBe(context.signal);
     context.abort(cut);
-    expect(extended.signal.reason).toBe(cut);
+    expect(extended.signal.reason).toBe(error);
   });
 
   it('should know its own kind', () => {
