@@ -56,7 +56,7 @@ export class Replica<W> implements Host {
 
   deliver(trigger: Trigger): void {
     if (!this.isLeading) return;
-    this.#triggers.next(trigger);
+    if (this.#triggers.observed) this.#triggers.next(trigger);
     this.#events.next(trigger);
   }
 
@@ -88,10 +88,12 @@ export class Replica<W> implements Host {
     if (this.#running.has(id)) this.stage.fail(`\`${id}\` ran twice at once`);
     const attempt = new SimulatedAttempt(this.stage, this, context);
     this.#running.set(id, attempt);
+    // A native promise tells the engine right after us; all else takes it a while.
+    let isHeardAtOnce = false;
     const end = (): void => {
       this.#running.delete(id);
       attempt.end();
-      if (this.isAlive) this.stage.stir(true);
+      if (this.isAlive) this.stage.stir(!isHeardAtOnce);
     };
     let answer: ReturnType<Reconciler>;
     try {
@@ -102,6 +104,7 @@ export class Replica<W> implements Host {
     }
     if (isPromiseLike(answer)) {
       // Before the engine's own callbacks, and without a promise in between: time stands still until the engine has heard.
+      isHeardAtOnce = Promise.resolve(answer) === answer;
       answer.then(end, end);
       return answer;
     }

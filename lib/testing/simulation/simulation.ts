@@ -18,7 +18,7 @@ const PATIENCE = 200;
 const CROWD = 10_000;
 
 /** Rounds of promise jobs in which an attempt that awaits several handles at once gets on, or the engine hears of its end. */
-const HEARSAY = 4;
+const HEARSAY = 5;
 
 /** What happened, for the report. */
 export interface Recorder {
@@ -205,24 +205,23 @@ export class Simulation<W> implements Stage<W> {
       crowd = next > scheduler.elapsed ? 0 : crowd + 1;
       if (crowd > CROWD) this.fail('time stood still: one thing caused the next at the same moment, without end');
       scheduler.runNext();
-      if (this.#rounds > 0 || this.busy > 0) await this.#settle();
+      // Promise jobs run until every attempt awaits a handle or is over, and the engine has heard of it.
+      for (let rounds = 0; this.#rounds > 0 || this.busy > 0; rounds++) {
+        this.#rounds--;
+        // eslint-disable-next-line @typescript-eslint/await-thenable -- that is one round
+        await undefined;
+        if (rounds >= PATIENCE) await this.#lookCloser();
+      }
+      this.#rounds = 0;
     }
   }
 
-  /** Lets promise jobs run until every attempt awaits a handle or is over, and the engine has heard of it. */
-  async #settle(): Promise<void> {
-    for (let rounds = 0; this.#rounds > 0 || this.busy > 0; rounds++) {
-      this.#rounds--;
-      // eslint-disable-next-line @typescript-eslint/await-thenable -- that is one round
-      await undefined;
-      if (rounds < PATIENCE) continue;
-      await settle();
-      if (this.busy <= 0) continue;
-      throw new ScenarioError(
-        'A reconciler awaits something that is neither `read`, `effect` nor `sleep`: a simulation has no real world to wait for, and every effect needs its handle',
-      );
-    }
-    this.#rounds = 0;
+  async #lookCloser(): Promise<void> {
+    await settle();
+    if (this.busy <= 0) return;
+    throw new ScenarioError(
+      'A reconciler awaits something that is neither `read`, `effect` nor `sleep`: a simulation has no real world to wait for, and every effect needs its handle',
+    );
   }
 
   #change({ id, name, value }: PlannedChange): void {
