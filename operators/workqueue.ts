@@ -326,7 +326,8 @@ export class Workqueue {
     let deadline = before?.deadline;
     // An early run moves the deadline later at most; once the deadline has passed, the embargo is the next.
     if (deadline === undefined || deadline.fired || deadline.due < at + delay) deadline = this.#ticks.after(delay, at);
-    else delay = deadline.due - at;
+    // No longer than it was armed for, though the clock may have been set back.
+    else delay = deadline.due - Math.max(at, deadline.armedAt);
     const embargo = this.#ticks.after(delayResolution, at);
     embargo.hold();
     deadline.hold();

@@ -397,6 +397,13 @@ describe('E1: after a failure', () => {
     expect(a.advance(1).start().fail().told()).toEqual(['enqueued a, retry', 'started a, retry, attempt 2', 'requeued a, attempt 2, delay 300']);
   });
 
+  it('T4: the wait that an early run leaves in place is told as no longer than it was, though the clock is set back', () => {
+    const a = queue({ backoff: constant(1000) }).offer('a').start().fail().advance(500).offer('a').start();
+    a.now = -100_000;
+    a.take();
+    expect(a.fail().told()).toEqual(['requeued a, attempt 2, delay 1000']);
+  });
+
   it('T4: the embargo holds though the clock is set forward', () => {
     const a = given['waiting after a failure, under embargo']();
     a.now = 5000;
