@@ -1,4 +1,4 @@
-import { finalize, from, Subject, type Subscription } from 'rxjs';
+import { from, Subject, type Subscription, tap } from 'rxjs';
 import { isAsyncIterable, isObservableInput, isPromiseLike } from '../../../operators/observable-input.js';
 import { reconcile } from '../../../operators/reconcile.js';
 import type { Reconciler, ReconcileContext, Trigger } from '../../../operators/types.js';
@@ -109,7 +109,7 @@ export class Replica<W> implements Host {
       return answer;
     }
     if (isAsyncIterable(answer)) return untilEnd(answer, end);
-    if (isObservableInput(answer)) return from(answer).pipe(finalize(end));
+    if (isObservableInput(answer)) return from(answer).pipe(tap({ error: end, complete: end, unsubscribe: end }));
     end();
     return answer;
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type FaultKind, FAULTS, type Scenario, ScenarioError, simulate, SimulationError } from 'kreconciler/testing';
-import { of, timer } from 'rxjs';
+import { concatMap, from, ignoreElements, of, timer } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
 interface World {
@@ -124,6 +124,17 @@ describe('simulate', () => {
       if (answer.toString().includes('timer')) continue;
       await expect(simulate(scenario, { runs: 50, kinds: ['crash', 'leadership', 'handover'] })).resolves.toBeDefined();
     }
+  });
+
+  it('should take an Observable that has completed for over, before its id runs again', async () => {
+    const scenario = world({
+      reconciler: () => (id, { read, effect }) =>
+        from(read(({ wanted }) => wanted[id] ?? 0)).pipe(
+          concatMap((size) => effect('resize', ({ actual }) => { actual[id] = size; })),
+          ignoreElements(),
+        ),
+    });
+    await expect(simulate(scenario, { runs: 100, kinds: [] })).resolves.toBeDefined();
   });
 
   it('should hold its promise about clocks, random numbers and contexts', async () => {
