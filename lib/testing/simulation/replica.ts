@@ -13,7 +13,8 @@ export class Replica<W> implements Host {
   readonly #events = new Subject<Trigger>();
   readonly #triggers = new Subject<Trigger>();
   readonly #reset = new Subject<void>();
-  readonly #running = new Map<string, SimulatedAttempt<W>>();
+  /** By id. What has ended leaves its place: a Map through which ids flow copies itself again and again. */
+  readonly #running = new Map<string, SimulatedAttempt<W> | undefined>();
   readonly #reconciler: Reconciler<SimulationContext<W>>;
   readonly #loop: Subscription;
   /** Tells the resyncs of this term from those of an earlier one. */
@@ -50,7 +51,7 @@ export class Replica<W> implements Host {
     if (!this.isLeading) return;
     this.isLeading = false;
     // They may ignore their signals, and act on what they read in this term.
-    for (const attempt of this.#running.values()) attempt.outlive();
+    for (const attempt of this.#running.values()) attempt?.outlive();
     this.#reset.next();
   }
 
@@ -70,7 +71,7 @@ export class Replica<W> implements Host {
 
   end(): void {
     this.isAlive = this.isLeading = false;
-    for (const attempt of this.#running.values()) attempt.die();
+    for (const attempt of this.#running.values()) attempt?.die();
     this.#loop.unsubscribe();
   }
 
@@ -85,13 +86,13 @@ export class Replica<W> implements Host {
   }
 
   #run(id: string, context: ReconcileContext): ReturnType<Reconciler> {
-    if (this.#running.has(id)) this.stage.fail(`\`${id}\` ran twice at once`);
+    if (this.#running.get(id) !== undefined) this.stage.fail(`\`${id}\` ran twice at once`);
     const attempt = new SimulatedAttempt(this.stage, this, context);
     this.#running.set(id, attempt);
     // A native promise tells the engine right after us; all else takes it a while.
     let isHeardAtOnce = false;
     const end = (): void => {
-      this.#running.delete(id);
+      this.#running.set(id, undefined);
       attempt.end();
       if (this.isAlive) this.stage.stir(!isHeardAtOnce);
     };

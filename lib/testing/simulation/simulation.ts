@@ -20,6 +20,9 @@ const CROWD = 10_000;
 /** Rounds of promise jobs in which an attempt that awaits several handles at once gets on, or the engine hears of its end. */
 const HEARSAY = 5;
 
+/** Who awaits it waits for one round of promise jobs. */
+const ROUND = Promise.resolve();
+
 /** What happened, for the report. */
 export interface Recorder {
   note(at: number, text: string): void;
@@ -208,8 +211,7 @@ export class Simulation<W> implements Stage<W> {
       // Promise jobs run until every attempt awaits a handle or is over, and the engine has heard of it.
       for (let rounds = 0; this.#rounds > 0 || this.busy > 0; rounds++) {
         this.#rounds--;
-        // eslint-disable-next-line @typescript-eslint/await-thenable -- that is one round
-        await undefined;
+        await ROUND;
         if (rounds >= PATIENCE) await this.#lookCloser();
       }
       this.#rounds = 0;
