@@ -1,5 +1,5 @@
 export { journal } from './journal.js';
-export { type Marbles, marbles } from './marbles.js';
+export { type Marbles, marbles, type StepsAssertion } from './marbles.js';
 export { type Replay, replay, type ReplayConfig } from './replay.js';
 export { simulate, type SimulateConfig, type SimulateReport } from './simulate.js';
 export { type Failure, ScenarioError } from './simulation/failure.js';

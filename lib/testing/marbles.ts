@@ -17,15 +17,31 @@ export interface Marbles extends RunHelpers {
   /** The virtual time, for `config.scheduler`. */
   readonly scheduler: TestScheduler;
   /**
-   * Expects steps, one row a kind; the marbles are ids, or stand for ids by `ids`. Kinds without a row are not looked at.
+   * Expects steps, one row a kind; the marbles are ids, or stand for ids by `ids`. The row `ends` shows where they
+   * complete or fail. With `toBe` kinds without a row are not looked at; with `toBeExactly` they must not occur.
+   * `subscription` says when the steps are subscribed to, and until when, as in `expectObservable`: `'--^---!'`.
    *
    * @example
    * expectSteps(steps$).toBe({
    *   enqueued: 'a-b',
    *   started: ' a-b',
    * });
+   * expectSteps(steps$).toBeExactly({
+   *   enqueued: ' a-b',
+   *   started: '  a-b',
+   *   succeeded: 'a-b',
+   *   ends: '     ---|',
+   * });
    */
-  readonly expectSteps: (steps: Observable<Step>) => { toBe: (rows: StepRows, ids?: Readonly<Record<string, string>>) => void };
+  readonly expectSteps: (steps: Observable<Step>, subscription?: string) => StepsAssertion;
+}
+
+/** What can be expected of steps. */
+export interface StepsAssertion {
+  /** Expects the steps of these kinds, each at its moment. */
+  readonly toBe: (rows: StepRows, ids?: Readonly<Record<string, string>>) => void;
+  /** Expects these steps and no others, up to the end of the longest row of the test. */
+  readonly toBeExactly: (rows: StepRows, ids?: Readonly<Record<string, string>>) => void;
 }
 
 /**
@@ -92,13 +108,16 @@ export function marbles(body: (marbles: Marbles) => void): () => void {
           flush();
           for (const expectation of expectations.splice(0)) expectation.check();
         },
-        expectSteps: (steps) => ({
-          toBe: (rows, ids) => {
-            const expectation = new StepsExpectation(steps, scheduler, rows, ids);
-            longest = Math.max(longest, expectation.length);
-            expectations.push(expectation);
-          },
-        }),
+        expectSteps: (steps, subscription) => {
+          measured(subscription);
+          const log = TestScheduler.parseMarblesAsSubscriptions(subscription ?? null, true);
+          const expectation = (exactly: boolean) => (rows: StepRows, ids?: Readonly<Record<string, string>>) => {
+            const added = new StepsExpectation(steps, scheduler, { rows, ids, exactly, subscription: log });
+            longest = Math.max(longest, added.length);
+            expectations.push(added);
+          };
+          return { toBe: expectation(false), toBeExactly: expectation(true) };
+        },
       });
       if (answer !== undefined) throw new TypeError('Expected the body of `marbles` to return nothing: a TestScheduler cannot see promises, use `virtualTime`');
       limit();

@@ -1,4 +1,4 @@
-import type { Observable, SchedulerLike } from 'rxjs';
+import { type Observable, type SchedulerLike, Subscription } from 'rxjs';
 import { expected, shown } from '../../operators/expected.js';
 import type { Step } from '../../operators/types.js';
 import { draw, Legend } from './diagram.js';
@@ -7,16 +7,32 @@ import { type MarbleRow, parseRow } from './marble-row.js';
 /** The kinds of steps, in the order in which a diagram shows them. */
 export const KINDS = ['enqueued', 'merged', 'rejected', 'started', 'succeeded', 'requeued', 'dropped', 'abandoned', 'released'] as const satisfies readonly Step['kind'][];
 
-/** A row of marbles for each kind of step that is looked at. */
-export type StepRows = { readonly [K in Step['kind']]?: string };
+/**
+ * A row of marbles for each kind of step that is looked at. The row `ends` shows nothing but where the steps complete
+ * (`---|`) or fail (`--#`); without it the other rows show that.
+ */
+export type StepRows = { readonly [K in Step['kind'] | 'ends']?: string };
 
 type Values = { readonly frame: number; readonly symbol: string }[];
+
+/** What is expected of steps, and how. */
+export interface ExpectedSteps {
+  readonly rows: StepRows;
+  readonly ids?: Readonly<Record<string, string>> | undefined;
+  /** Whether a kind without a row must not occur. */
+  readonly exactly: boolean;
+  /** From when to when, in ms; `Infinity` stands for the beginning and for never, as in a `TestScheduler`. */
+  readonly subscription: { readonly subscribedFrame: number; readonly unsubscribedFrame: number };
+}
 
 /** What a stream of steps is expected to be, and what it was. */
 export class StepsExpectation {
   /** How many frames the longest row takes. */
   readonly length: number;
-  readonly #rows: ReadonlyMap<string, MarbleRow>;
+  /** The given rows first, then, if no other kind may occur, those of the others: they are empty. */
+  readonly #wanted: ReadonlyMap<string, Values>;
+  readonly #given: StepRows;
+  readonly #ids: Readonly<Record<string, string>>;
   readonly #end: MarbleRow['end'];
   readonly #actual: ReadonlyMap<string, Values>;
   #actualEnd: MarbleRow['end'];
@@ -25,67 +41,83 @@ export class StepsExpectation {
   constructor(
     steps: Observable<Step>,
     scheduler: SchedulerLike,
-    rows: StepRows,
-    readonly ids: Readonly<Record<string, string>> = {},
+    { rows, ids = {}, exactly, subscription: { subscribedFrame, unsubscribedFrame } }: ExpectedSteps,
   ) {
-    this.#rows = new Map(Object.entries(rows).map(([kind, row]) => [kind, rowOf(kind, row)]));
-    this.#end = commonEnd(this.#rows);
-    this.length = Math.max(0, ...[...this.#rows.values()].map((row) => row.length));
-    this.#actual = new Map([...this.#rows.keys()].map((kind) => [kind, []]));
+    const others = exactly ? [...KINDS, 'ends' as const].filter((kind) => !Object.hasOwn(rows, kind)) : [];
+    this.#given = rows;
+    this.#ids = ids;
+    const all = new Map([...Object.entries(rows), ...others.map((kind) => [kind, ''] as const)].map(([kind, row]) => [kind, rowOf(kind, row)]));
+    this.#wanted = new Map([...all].map(([kind, { values }]) => [kind, values.map(({ frame, symbol }) => ({ frame, symbol: ids[symbol] ?? symbol }))]));
+    this.#end = commonEnd(all);
+    this.length = Math.max(0, ...[...all.values()].map((row) => row.length));
+    this.#actual = new Map([...all.keys()].map((kind) => [kind, []]));
     const end = (symbol: '|' | '#', error?: unknown): void => {
       this.#actualEnd = { frame: scheduler.now(), symbol };
       this.#error = error;
     };
-    // As `expectObservable` does it: the subscription is the first thing that happens.
-    scheduler.schedule(() => {
-      steps.subscribe({
-        next: ({ kind, id }) => {
-          this.#actual.get(kind)?.push({ frame: scheduler.now(), symbol: id });
-        },
-        error: (error: unknown) => {
-          end('#', error);
-        },
-        complete: () => {
-          end('|');
-        },
-      });
-    });
+    const subscription = new Subscription();
+    // As `expectObservable` does it: the subscription is the first thing that happens in its frame, and its end likewise.
+    scheduler.schedule(
+      () => {
+        subscription.add(steps.subscribe({
+          next: ({ kind, id }) => {
+            this.#actual.get(kind)?.push({ frame: scheduler.now(), symbol: id });
+          },
+          error: (error: unknown) => {
+            end('#', error);
+          },
+          complete: () => {
+            end('|');
+          },
+        }));
+      },
+      subscribedFrame === Infinity ? 0 : subscribedFrame,
+    );
+    if (unsubscribedFrame !== Infinity) scheduler.schedule(() => { subscription.unsubscribe(); }, unsubscribedFrame);
   }
 
   /** @throws Error that shows both diagrams, if they differ */
   check(): void {
-    const idOf = (symbol: string): string => this.ids[symbol] ?? symbol;
-    const wanted = [...this.#rows.values()].map(({ values }) => values.map(({ frame, symbol }) => ({ frame, symbol: idOf(symbol) })));
-    const seen = [...this.#actual.values()];
-    const differing = [...wanted.map((row, i) => firstDifference(row, seen[i] as Values)), differingEnd(this.#end, this.#actualEnd)];
-    const first = Math.min(...differing);
-    if (first === Infinity) return;
-    const legend = new Legend(this.ids).announce([...wanted, ...seen].flat().map(({ symbol }) => symbol));
-    const withEnd = (end: MarbleRow['end']) => (values: Values) => ({
-      values: values.map(({ frame, symbol }) => ({ frame, symbol: legend.symbolOf(symbol) })),
-      end,
-    });
-    const diagram = draw([...wanted.map(withEnd(this.#end)), ...seen.map(withEnd(this.#actualEnd))]);
-    const kinds = [...this.#rows.keys()];
+    const differing = [...this.#wanted].map(([kind, values]) => firstDifference(values, this.#actual.get(kind) as Values));
+    const first = Math.min(...differing, differingEnd(this.#end, this.#actualEnd));
+    if (first !== Infinity) throw new Error(this.#comparison(first));
+  }
+
+  /** Both diagrams, with a mark at the first frame that differs. */
+  #comparison(first: number): string {
+    const [wanted, seen] = [this.#wanted, this.#actual];
+    const ends = [this.#end, this.#actualEnd];
+    const occurs = (kind: string): boolean => (kind === 'ends' ? ends.some((end) => end !== undefined) : seen.get(kind)?.length !== 0);
+    const kinds = [...wanted.keys()].filter((kind) => Object.hasOwn(this.#given, kind) || occurs(kind));
+    const legend = new Legend(this.#ids).announce([...wanted.values(), ...seen.values()].flat().map(({ symbol }) => symbol));
+    const rows = [wanted, seen].flatMap((values, i) =>
+      kinds.map((kind) => ({
+        values: (values.get(kind) as Values).map(({ frame, symbol }) => ({ frame, symbol: legend.symbolOf(symbol) })),
+        end: kind === 'ends' || !wanted.has('ends') ? ends[i] : undefined,
+      })),
+    );
+    const diagram = draw(rows);
     const margin = Math.max(...kinds.map((kind) => kind.length)) + 2;
     const named = (lines: readonly string[]): string[] => lines.map((line, i) => `${(kinds[i] ?? '').padEnd(margin)}${line}`.trimEnd());
-    throw new Error(
-      [
-        'Expected the steps',
-        ...named(diagram.lines.slice(0, kinds.length)),
-        'but they were',
-        ...named(diagram.lines.slice(kinds.length)),
-        `${' '.repeat(margin + diagram.columnOf(first))}^ first difference, at ${String(first)} ms`,
-        ...(legend.toString() === '' ? [] : [`where ${legend.toString()}`]),
-        ...(this.#actualEnd?.symbol === '#' ? [`# = ${String(this.#error)}`] : []),
-      ].join('\n'),
-    );
+    return [
+      'Expected the steps',
+      ...named(diagram.lines.slice(0, kinds.length)),
+      'but they were',
+      ...named(diagram.lines.slice(kinds.length)),
+      `${' '.repeat(margin + diagram.columnOf(first))}^ first difference, at ${String(first)} ms`,
+      ...(legend.toString() === '' ? [] : [`where ${legend.toString()}`]),
+      ...(this.#actualEnd?.symbol === '#' ? [`# = ${String(this.#error)}`] : []),
+    ].join('\n');
   }
 }
 
 function rowOf(kind: string, row: string): MarbleRow {
-  expected('rows', kind, `named after kinds of steps (${KINDS.join(', ')})`, (KINDS as readonly string[]).includes(kind));
-  return parseRow(kind, row);
+  const names: readonly string[] = [...KINDS, 'ends'];
+  expected('rows', kind, `named after kinds of steps (${KINDS.join(', ')}), or \`ends\``, names.includes(kind));
+  const parsed = parseRow(kind, row);
+  const [value] = kind === 'ends' ? parsed.values : [];
+  if (value !== undefined) throw new TypeError(`Expected the row \`ends\` to have no marbles but \`|\` or \`#\`, got ${shown(value.symbol)}`);
+  return parsed;
 }
 
 /** There is one stream, so there is one end: the rows that show it must mean the same, and none may go on after it. */

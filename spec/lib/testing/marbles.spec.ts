@@ -1,5 +1,5 @@
 import { constant, reconcile, type Step } from 'kreconciler/operators';
-import { marbles } from 'kreconciler/testing';
+import { marbles, type StepRows } from 'kreconciler/testing';
 import { concat, delay, interval, map, NEVER, type Observable, of, Subject, throwError, timer } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
@@ -65,6 +65,52 @@ describe('marbles', () => {
     }),
   );
 
+  it.each<[string, string, string]>([
+    ['complete', '-a-|', '---|'],
+    ['fail', '    -a-#', '---#'],
+    ['go on', '   -a--', '----'],
+  ])('should take a row of its own for where the steps %s', (_, source, ends) => {
+    marbles(({ hot, scheduler, expectSteps }) => {
+      expectSteps(hot(source).pipe(reconcile(() => undefined, { scheduler }))).toBe({ started: '-a', ends });
+    })();
+  });
+
+  it(
+    'should look only at the kinds that have a row, unless it is to be exactly these',
+    marbles(({ hot, scheduler, expectSteps }) => {
+      const events = hot('     ab-|');
+      const steps = events.pipe(reconcile(() => undefined, { scheduler }));
+      expectSteps(steps).toBe({ started: 'ab-|' });
+      expectSteps(steps).toBeExactly({
+        enqueued: '            ab',
+        started: '             ab',
+        succeeded: '           ab-|',
+      });
+      expectSteps(NEVER).toBeExactly({});
+    }),
+  );
+
+  it(
+    'should subscribe and unsubscribe when it is told to',
+    marbles(({ cold, scheduler, expectSteps, expectSubscriptions }) => {
+      const events = cold('    a-b-c-d-|');
+      const subscription = ' --^--!';
+      expectSteps(events.pipe(reconcile(() => undefined, { scheduler })), subscription).toBeExactly({
+        enqueued: '            --a-b',
+        started: '             --a-b',
+        succeeded: '           --a-b',
+      });
+      expectSubscriptions(events.subscriptions).toBe(subscription);
+    }),
+  );
+
+  it('should unsubscribe before what comes in the same frame, as `expectObservable` does', marbles(({ cold, expectObservable, expectSteps }) => {
+    const steps = cold<Step>('   -a', { a: { kind: 'merged', id: 'a', worker: 0, at: 1 } });
+    expectObservable(steps, '^!').toBe('--');
+    expectSteps(steps, '      ^!').toBeExactly({});
+    expectSteps(steps, '      ^-!').toBeExactly({ merged: '-a' });
+  }));
+
   it(
     'should pass on the helpers of the TestScheduler, and flush on demand',
     marbles(({ cold, hot, time, flush, expectObservable, expectSubscriptions }) => {
@@ -106,6 +152,39 @@ describe('marbles', () => {
         'where w = web, d = database',
       ].join('\n'),
     );
+  });
+
+  it('should show the kinds that were not expected, and none that neither were nor are', () => {
+    const test = marbles(({ hot, scheduler, expectSteps }) => {
+      expectSteps(hot('a-b|').pipe(reconcile(fails, { scheduler, maxItemRetries: 0 }))).toBeExactly({ enqueued: 'a-b', started: 'a-b', merged: '', ends: '---|' });
+    });
+    expect(messageOf(test)).toBe(
+      [
+        'Expected the steps',
+        'enqueued  a-b',
+        'started   a-b',
+        'merged',
+        'ends      ---|',
+        'dropped',
+        'but they were',
+        'enqueued  a-b',
+        'started   a-b',
+        'merged',
+        'ends      ---|',
+        'dropped   a-b',
+        '          ^ first difference, at 0 ms',
+      ].join('\n'),
+    );
+  });
+
+  it.each<[string, Observable<Step>, StepRows, string[]]>([
+    ['an end that was not expected', of(), {}, ['Expected the steps', 'ends', 'but they were', 'ends  |', '      ^ first difference, at 0 ms']],
+    ['an end that did not come', NEVER, { ends: '--|' }, ['Expected the steps', 'ends  --|', 'but they were', 'ends', '        ^ first difference, at 2 ms']],
+    ['an end in a row of steps', NEVER, { started: '|' }, ['Expected the steps', 'started', 'ends     |', 'but they were', 'started', 'ends', '         ^ first difference, at 0 ms']],
+  ])('should show, in a row of its own, %s', (_, steps, rows, lines) => {
+    expect(messageOf(marbles(({ expectSteps }) => {
+      expectSteps(steps).toBeExactly(rows);
+    }))).toBe(lines.join('\n'));
   });
 
   it.each<[string, Observable<Step>, string, RegExp]>([
@@ -156,6 +235,9 @@ describe('marbles', () => {
     ['rows that end in different ways', { started: 'a-|', succeeded: 'a-#' }, /rows to end alike/],
     ['a row that goes on after the end of another', { started: 'a-|', succeeded: 'a--b' }, /nothing after `\|` at 2 ms in `started`, got `b` \(string\) at 3 ms/],
     ['a row that is no kind of step', { begun: 'a' }, /`rows` to be named after kinds of steps.*got `begun`/],
+    ['an end that is not where the row `ends` has it', { started: 'a-|', ends: '---|' }, /rows to end alike, got `\|` at 2 ms in `started` and `\|` at 3 ms in `ends`/],
+    ['a step behind the row `ends`', { started: 'a--b', ends: '--#' }, /nothing after `#` at 2 ms in `ends`, got `b`/],
+    ['an id in the row `ends`', { ends: 'a-|' }, /the row `ends` to have no marbles but `\|` or `#`, got `a` \(string\)/],
     ['a bracket that stays open', { started: '(ab' }, /`started` to have its brackets in pairs/],
     ['a bracket too many', { started: 'ab)' }, /brackets in pairs/],
     ['marks of subscriptions', { started: '^a' }, /no subscription marks/],
