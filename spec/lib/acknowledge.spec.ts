@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { concat, EMPTY, from, lastValueFrom, map, mergeMap, NEVER, type Observable, Subject, throwError, timer, toArray, VirtualTimeScheduler } from 'rxjs';
-import { TestScheduler } from 'rxjs/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { acknowledge, type AcknowledgeConfig, type Logger, noopLogger, reconcile, type Result, type Step, type Trigger } from 'kreconciler';
+import { marbles } from 'kreconciler/testing';
 
 /** An acknowledger that keeps what it has told the broker: `ack m1`, `nack m2 after 5000`. */
 function broker(config: Partial<AcknowledgeConfig<string>> = {}) {
@@ -104,14 +104,12 @@ describe('acknowledge', () => {
     expect(nack).toHaveBeenCalledExactlyOnceWith('m', 5000, exhausted);
   });
 
-  it('should complete when the last answer is through, and not before', () => {
-    new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(({ cold, expectObservable }) => {
-      const steps = cold('    es(d|) ', { e: enqueued('m'), s: started, d: succeeded });
-      const answer = cold('     -----|');
-      const expected = '      esd----|';
-      expectObservable(steps.pipe(acknowledge({ ack: () => answer, nack: () => undefined }))).toBe(expected, { e: enqueued('m'), s: started, d: succeeded });
-    });
-  });
+  it('should complete when the last answer is through, and not before', marbles(({ cold, expectObservable }) => {
+    const steps = cold('    es(d|) ', { e: enqueued('m'), s: started, d: succeeded });
+    const answer = cold('     -----|');
+    const expected = '      esd----|';
+    expectObservable(steps.pipe(acknowledge({ ack: () => answer, nack: () => undefined }))).toBe(expected, { e: enqueued('m'), s: started, d: succeeded });
+  }));
 
   it.each<[how: string, ack: () => unknown]>([
     ['throws', () => { throw new Error('no'); }],
@@ -170,9 +168,9 @@ describe('acknowledge', () => {
     ['never', NEVER, '-'],
     ['an error', throwError(() => new Error('no')), '#'],
   ])('should pass on %s', (_, source, expected) => {
-    new TestScheduler((actual, expected) => expect(actual).toEqual(expected)).run(({ expectObservable }) => {
+    marbles(({ expectObservable }) => {
       expectObservable(source.pipe(broker().operator)).toBe(expected, undefined, new Error('no'));
-    });
+    })();
   });
 
   it('should let go of its source', () => {

@@ -1,46 +1,30 @@
-import { concat, NEVER, type Observable, of, Subject, take, throwError, timer, toArray, map } from 'rxjs';
-import { TestScheduler } from 'rxjs/testing';
+import { concat, NEVER, type Observable, of, Subject, take, throwError, timer, toArray, map, VirtualTimeScheduler } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
 import { constant, type Logger, noopLogger, reconcile, resync, type ResyncConfig } from 'kreconciler';
+import { marbles } from 'kreconciler/testing';
 import { Clock } from '../support/clock.js';
-
-/** Runs `body` in virtual time, where a frame is 1 ms. */
-function marbles(body: (helpers: Parameters<Parameters<TestScheduler['run']>[0]>[0] & { scheduler: TestScheduler }) => void): void {
-  const scheduler = new TestScheduler((actual, expected) => {
-    expect(actual).toEqual(expected);
-  });
-  scheduler.run((helpers) => {
-    body({ ...helpers, scheduler });
-  });
-}
 
 const silent = { observability: { logger: noopLogger } };
 
 describe('resync', () => {
-  it('Y1 should list at once, then every `every` ms', () => {
-    marbles(({ expectObservable }) => {
-      const list = (): string[] => ['a'];
-      expectObservable(resync({ every: 5, list, ...silent }), '-----------!').toBe('a----a----a-');
-    });
-  });
+  it('Y1 should list at once, then every `every` ms', marbles(({ expectObservable }) => {
+    const list = (): string[] => ['a'];
+    expectObservable(resync({ every: 5, list, ...silent }), '-----------!').toBe('a----a----a-');
+  }));
 
-  it('Y1 should list one at a time, without a burst after a slow one', () => {
-    marbles(({ cold, expectObservable, expectSubscriptions }) => {
-      const slow = cold('          -------(a|)');
-      const rounds = ['            ^------!', '          ----------^------!', '          --------------------^!'];
-      const unsubscribed = '       ---------------------!';
-      const expected = '           -------a---------a----';
-      expectObservable(resync({ every: 5, list: () => slow, ...silent }), unsubscribed).toBe(expected);
-      expectSubscriptions(slow.subscriptions).toBe(rounds);
-    });
-  });
+  it('Y1 should list one at a time, without a burst after a slow one', marbles(({ cold, expectObservable, expectSubscriptions }) => {
+    const slow = cold('          -------(a|)');
+    const rounds = ['            ^------!', '          ----------^------!', '          --------------------^!'];
+    const unsubscribed = '       ---------------------!';
+    const expected = '           -------a---------a----';
+    expectObservable(resync({ every: 5, list: () => slow, ...silent }), unsubscribed).toBe(expected);
+    expectSubscriptions(slow.subscriptions).toBe(rounds);
+  }));
 
-  it('should take single ids and batches, in one list or many', () => {
-    marbles(({ expectObservable }) => {
-      const list = (): Observable<string | string[]> => of('a', ['b', 'c'], [], 'd');
-      expectObservable(resync({ every: 10, list, ...silent }), '---!').toBe('(abcd)');
-    });
-  });
+  it('should take single ids and batches, in one list or many', marbles(({ expectObservable }) => {
+    const list = (): Observable<string | string[]> => of('a', ['b', 'c'], [], 'd');
+    expectObservable(resync({ every: 10, list, ...silent }), '---!').toBe('(abcd)');
+  }));
 
   const boom = new Error('boom');
 
@@ -53,7 +37,7 @@ describe('resync', () => {
       const config = { every: 10, list, backoff: (n: number) => n * 2, observability: { logger } };
       //                                             fails at 0 and 2
       expectObservable(resync(config), '-----------------------!').toBe('------a---a---------a---');
-    });
+    })();
     expect(logged).toEqual([
       ['Listing all ids failed, trying again', { error: boom, failures: 1, delay: 2 }],
       ['Listing all ids failed, trying again', { error: boom, failures: 2, delay: 4 }],
@@ -73,7 +57,7 @@ describe('resync', () => {
         return bad(signal);
       };
       expectObservable(resync({ every: 10, list, backoff: constant(3), ...silent }), '-----!').toBe('---a--');
-    });
+    })();
   });
 
   it.each([() => NaN, () => Infinity, () => -1, () => 'x' as never, () => { throw new Error('backoff'); }])(
@@ -87,7 +71,7 @@ describe('resync', () => {
           throw new Error('list');
         };
         expectObservable(resync({ every: 400, list, backoff, ...silent }), '500ms !').toBe('250ms a 149ms a');
-      });
+      })();
     },
   );
 
@@ -96,7 +80,7 @@ describe('resync', () => {
     marbles(({ expectObservable }) => {
       const list = (signal: AbortSignal): Observable<string> => (signals.push(signal) === 1 ? NEVER : of('a'));
       expectObservable(resync({ every: 100, list, timeout: 5, backoff: constant(2), ...silent }), '---------!').toBe('-------a--');
-    });
+    })();
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
   });
 
@@ -119,8 +103,8 @@ describe('resync', () => {
     const ran = new Map<string, number>();
     let round = 0;
     let most = 0;
-    const scheduler = new TestScheduler(() => undefined);
-    scheduler.maxFrames = Infinity;
+    const scheduler = new VirtualTimeScheduler();
+    scheduler.maxFrames = 200_000;
     const list = (): string[] => {
       round++;
       return ids;
@@ -134,9 +118,6 @@ describe('resync', () => {
     resync({ every: 1000, list, scheduler, ...silent })
       .pipe(reconcile(reconciler, { workerQueueSize: 100, scheduler }))
       .subscribe();
-    scheduler.schedule(() => {
-      scheduler.actions.length = 0;
-    }, 200_000);
     scheduler.flush();
     expect(ran.size).toBe(ids.length);
     expect(most).toBeLessThanOrEqual(30);
@@ -155,16 +136,14 @@ describe('resync', () => {
       for (const round of seen) expect(new Set(round)).toEqual(new Set(ids));
       expect(seen[0]).toEqual(ids);
       if (count > 2) expect(seen[1]).not.toEqual(ids);
-    });
+    })();
   });
 
-  it('should list for each subscription by itself', () => {
-    marbles(({ expectObservable }) => {
-      const shared = resync({ every: 3, list: () => ['a'], ...silent });
-      expectObservable(shared, '-----!').toBe('     a--a--');
-      expectObservable(shared, '--^----!').toBe('   --a--a--');
-    });
-  });
+  it('should list for each subscription by itself', marbles(({ expectObservable }) => {
+    const shared = resync({ every: 3, list: () => ['a'], ...silent });
+    expectObservable(shared, '-----!').toBe('     a--a--');
+    expectObservable(shared, '--^----!').toBe('   --a--a--');
+  }));
 
   it('should honour an `every` of more than 2^31-1 ms', () => {
     vi.useFakeTimers();

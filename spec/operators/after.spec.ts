@@ -1,7 +1,7 @@
 import { after } from 'kreconciler/operators';
+import { marbles } from 'kreconciler/testing';
 import { asyncScheduler, type SchedulerLike, VirtualTimeScheduler } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { marbles } from '../support/marbles.js';
 
 const LONGEST = 2 ** 31 - 1;
 

@@ -1,7 +1,7 @@
 import { DelayScheduler, reconcile } from 'kreconciler/operators';
+import { marbles } from 'kreconciler/testing';
 import { asyncScheduler, config, debounceTime, delay, delayWhen, interval, map, of, type SchedulerAction, type SchedulerLike, take, timer } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { marbles } from '../support/marbles.js';
 
 /** Runs `work` at `delay` on the scheduler and notes when it ran, in ms from now. */
 function timed(scheduler: SchedulerLike, delay?: number) {

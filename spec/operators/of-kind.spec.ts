@@ -1,6 +1,6 @@
 import { ofKind, type Step } from 'kreconciler/operators';
+import { marbles } from 'kreconciler/testing';
 import { describe, it } from 'vitest';
-import { marbles } from '../support/marbles.js';
 
 const base = { id: 'a', worker: 0, at: 0 } as const;
 const steps: Record<string, Step> = {

@@ -1,16 +1,16 @@
 import { ofKind, type ReconcileConfig, reconcile, type Reconciler } from 'kreconciler/operators';
+import { marbles } from 'kreconciler/testing';
 import { ignoreElements, map, of, Subject, take, throwError } from 'rxjs';
 import { describe, expect, it, test } from 'vitest';
 import { inWords } from '../support/rig.js';
-import { rows } from '../support/rows.js';
 
 const done: Reconciler = () => undefined;
 
 describe('reconcile', () => {
-  test('should reconcile each id that it is told of', rows(({ hot, cold, scheduler, expectSteps, expectSubscriptions }) => {
+  test('should reconcile each id that it is told of', marbles(({ hot, cold, scheduler, expectSteps, expectSubscriptions }) => {
     const run = cold('       --|');
     const source = hot('     -a---b-a----|');
-    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler }))).toBe({
+    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler }))).toBeExactly({
       enqueued: '            -a---b-a',
       started: '             -a---b-a',
       succeeded: '           ---a---b-a',
@@ -20,12 +20,12 @@ describe('reconcile', () => {
     expectSubscriptions(run.subscriptions).toBe(['-^-!', '-----^-!', '-------^-!']);
   }));
 
-  test('should retry, with a wait, what fails', rows(({ hot, scheduler, expectSteps }) => {
+  test('should retry, with a wait, what fails', marbles(({ hot, scheduler, expectSteps }) => {
     const source = hot('     -a|');
     const reconciler: Reconciler = (_, { attempt }) => {
       if (attempt < 3) throw new Error('no');
     };
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 5, backoff: (failures) => failures * 5 }))).toBe({
+    expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 5, backoff: (failures) => failures * 5 }))).toBeExactly({
       enqueued: '            -a--------a---------a',
       started: '             -a--------a---------a',
       requeued: '            -a--------a',
@@ -34,9 +34,9 @@ describe('reconcile', () => {
     });
   }));
 
-  test('should take triggers as well as strings', rows(({ hot, scheduler, expectSteps }) => {
+  test('should take triggers as well as strings', marbles(({ hot, scheduler, expectSteps }) => {
     const source = hot('     -ab|', { a: { id: 'x', stream: 's' }, b: 'y' });
-    expectSteps(source.pipe(reconcile(done, { scheduler }))).toBe({
+    expectSteps(source.pipe(reconcile(done, { scheduler }))).toBeExactly({
       enqueued: '            -xy',
       started: '             -xy',
       succeeded: '           -xy',
@@ -44,21 +44,21 @@ describe('reconcile', () => {
     });
   }));
 
-  test('should never end with a source that never ends', rows(({ cold, scheduler, expectSteps, expectSubscriptions }) => {
+  test('should never end with a source that never ends', marbles(({ cold, scheduler, expectSteps, expectSubscriptions }) => {
     const source = cold('    -------');
-    expectSteps(source.pipe(reconcile(done, { scheduler })), '-----!').toBe({});
+    expectSteps(source.pipe(reconcile(done, { scheduler })), '-----!').toBeExactly({});
     expectSubscriptions(source.subscriptions).toBe('^----!');
   }));
 
-  test('should complete with an empty source', rows(({ cold, scheduler, expectSteps, expectSubscriptions }) => {
+  test('should complete with an empty source', marbles(({ cold, scheduler, expectSteps, expectSubscriptions }) => {
     const source = cold('    |');
-    expectSteps(source.pipe(reconcile(done, { scheduler }))).toBe({ ends: '|' });
+    expectSteps(source.pipe(reconcile(done, { scheduler }))).toBeExactly({ ends: '|' });
     expectSubscriptions(source.subscriptions).toBe('(^!)');
   }));
 
-  test('should error with a source that errors', rows(({ hot, scheduler, expectSteps, expectSubscriptions }) => {
+  test('should error with a source that errors', marbles(({ hot, scheduler, expectSteps, expectSubscriptions }) => {
     const source = hot('     -a-#');
-    expectSteps(source.pipe(reconcile(done, { scheduler }))).toBe({
+    expectSteps(source.pipe(reconcile(done, { scheduler }))).toBeExactly({
       enqueued: '            -a',
       started: '             -a',
       succeeded: '           -a',
@@ -91,11 +91,11 @@ describe('reconcile', () => {
     subscription.unsubscribe();
   });
 
-  test('should let go of the source, the run and the waiting ids when it is unsubscribed early', rows(({ hot, cold, scheduler, expectSteps, expectSubscriptions }) => {
+  test('should let go of the source, the run and the waiting ids when it is unsubscribed early', marbles(({ hot, cold, scheduler, expectSteps, expectSubscriptions }) => {
     const run = cold('       ------|');
     const source = hot('     -ab-------|');
     const until = '          ----!';
-    expectSteps(source.pipe(reconcile((id) => (id === 'a' ? { requeueDelay: 5 } : run.pipe(ignoreElements())), { scheduler })), until).toBe({
+    expectSteps(source.pipe(reconcile((id) => (id === 'a' ? { requeueDelay: 5 } : run.pipe(ignoreElements())), { scheduler })), until).toBeExactly({
       enqueued: '            -ab',
       started: '             -ab',
       requeued: '            -a',
@@ -104,11 +104,11 @@ describe('reconcile', () => {
     expectSubscriptions(run.subscriptions).toBe('  --^-!');
   }));
 
-  test('should not break unsubscription chains when the result is unsubscribed early', rows(({ hot, scheduler, expectSteps, expectSubscriptions }) => {
+  test('should not break unsubscription chains when the result is unsubscribed early', marbles(({ hot, scheduler, expectSteps, expectSubscriptions }) => {
     const source = hot('     -a--b------|');
     const until = '          ---!';
     const chained = source.pipe(map((id) => id), reconcile(done, { scheduler }), map((step) => step));
-    expectSteps(chained, until).toBe({
+    expectSteps(chained, until).toBeExactly({
       enqueued: '            -a',
       started: '             -a',
       succeeded: '           -a',
@@ -116,21 +116,21 @@ describe('reconcile', () => {
     expectSubscriptions(source.subscriptions).toBe('^--!');
   }));
 
-  test('should begin anew with a second subscription', rows(({ cold, scheduler, expectSteps, expectSubscriptions }) => {
+  test('should begin anew with a second subscription', marbles(({ cold, scheduler, expectSteps, expectSubscriptions }) => {
     const source = cold('    a-a|');
     let runs = 0;
     const steps = source.pipe(reconcile(() => {
       // Fails but once, and in the first loop.
       if (++runs === 1) throw new Error('no');
     }, { scheduler, delayResolution: 1, backoff: () => 1 }));
-    expectSteps(steps).toBe({
+    expectSteps(steps).toBeExactly({
       enqueued: '            aaa',
       started: '             aaa',
       requeued: '            a',
       succeeded: '           -aa',
       ends: '                ---|',
     });
-    expectSteps(steps).toBe({
+    expectSteps(steps).toBeExactly({
       enqueued: '            a-a',
       started: '             a-a',
       succeeded: '           a-a',
@@ -139,11 +139,12 @@ describe('reconcile', () => {
     expectSubscriptions(source.subscriptions).toBe(['^--!', '^--!']);
   }));
 
-  test('should stop at the first step for a subscriber that takes one', rows(({ hot, scheduler, expectSteps, expectSubscriptions }) => {
+  test('should stop at the first step for a subscriber that takes one', marbles(({ hot, scheduler, flush, expectSteps, expectSubscriptions }) => {
     let runs = 0;
     const source = hot('     --a-b-|');
-    expectSteps(source.pipe(reconcile(() => { runs++; }, { scheduler }), take(1))).toBe({ enqueued: '--a', ends: '--|' });
+    expectSteps(source.pipe(reconcile(() => { runs++; }, { scheduler }), take(1))).toBeExactly({ enqueued: '--a', ends: '--|' });
     expectSubscriptions(source.subscriptions).toBe('^-!');
+    flush();
     expect(runs).toBe(0);
   }));
 
@@ -174,7 +175,7 @@ describe('reconcile', () => {
     expect(seen).toEqual([{ ...common, streams: ['x'] }, { ...common, streams: ['x', 'y'] }]);
   });
 
-  test('should measure how long an id waited and how long its run took', rows(({ hot, cold, scheduler, expectObservable }) => {
+  test('should measure how long an id waited and how long its run took', marbles(({ hot, cold, scheduler, expectObservable }) => {
     const run = cold('       ----|');
     const source = hot('     ab--------|');
     const steps = source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler }));

@@ -1,9 +1,9 @@
 import { type Snapshot, snapshots, type Step, TerminalError } from 'kreconciler/operators';
+import { marbles } from 'kreconciler/testing';
 import fc from 'fast-check';
 import { from, map, Subject } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { DrivenWorkqueue } from '../support/driven-workqueue.js';
-import { marbles } from '../support/marbles.js';
 
 const base = { id: 'a', worker: 0, at: 0 } as const;
 const steps: Record<string, Step> = {

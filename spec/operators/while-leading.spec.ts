@@ -1,8 +1,8 @@
 import { whileLeading } from 'kreconciler/operators';
+import { marbles } from 'kreconciler/testing';
 import { defer, NEVER, of, Subject } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { foreign } from '../support/foreign-observable.js';
-import { marbles } from '../support/marbles.js';
 
 const leads = { t: true, f: false };
 

@@ -1,11 +1,11 @@
 import { type MonoTypeOperatorFunction, of } from 'rxjs';
-import { TestScheduler } from 'rxjs/testing';
 import { describe, expect, it } from 'vitest';
 import { instrument, logSteps, metered, observability, recordMetrics, tracing } from 'kreconciler';
 import { logged } from '../../support/logged.js';
 import { meteredSdk } from '../../support/metered.js';
 import { tracedSdk } from '../../support/traced.js';
 import type { Step } from 'kreconciler/operators';
+import { marbles } from 'kreconciler/testing';
 
 const x = { id: 'x', worker: 0, at: 0 };
 const steps: Record<string, Step> = {
@@ -34,18 +34,16 @@ describe.each<[string, () => MonoTypeOperatorFunction<Step>]>([
     ['empty',             '|',                   '|'                  ],
     ['an error',          'es#',                 'es#'                ],
   ])('passes on as it is: %s', (_name, source, expected) => {
-    new TestScheduler((actual, wanted) => { expect(actual).toEqual(wanted); }).run(({ hot, expectObservable }) => {
+    marbles(({ hot, expectObservable }) => {
       expectObservable(hot(source, steps).pipe(operator())).toBe(expected, steps);
-    });
+    })();
   });
 
-  it('lets the source go when it is unsubscribed', () => {
-    new TestScheduler((actual, wanted) => { expect(actual).toEqual(wanted); }).run(({ hot, expectObservable, expectSubscriptions }) => {
-      const source = hot('    e-s-k-e-s-k', steps);
-      expectObservable(source.pipe(operator()), '^----!').toBe('e-s-k', steps);
-      expectSubscriptions(source.subscriptions).toBe('        ^----!');
-    });
-  });
+  it('lets the source go when it is unsubscribed', marbles(({ hot, expectObservable, expectSubscriptions }) => {
+    const source = hot('    e-s-k-e-s-k', steps);
+    expectObservable(source.pipe(operator()), '^----!').toBe('e-s-k', steps);
+    expectSubscriptions(source.subscriptions).toBe('        ^----!');
+  }));
 
   it('has no state that a second subscription could see', () => {
     const once = operator();

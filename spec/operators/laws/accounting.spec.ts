@@ -1,9 +1,9 @@
 import { type ReconcileConfig, type Reconciler, reconcile, type Step, TerminalError, type Trigger } from 'kreconciler/operators';
+import { marbles } from 'kreconciler/testing';
 import { ignoreElements, Subject, timer } from 'rxjs';
 import { describe, expect, it, test } from 'vitest';
 import { checkAccounting } from '../../support/accounting.js';
 import { inWords, NOTHING_LEFT, Rig } from '../../support/rig.js';
-import { rows } from '../../support/rows.js';
 
 const fails = (): never => {
   throw new Error('no');
@@ -172,10 +172,10 @@ describe('A5: the order of things', () => {
     expect(log).toEqual(['enqueued a', 'started a', 'succeeded a', 'complete']);
   });
 
-  test('A5 should deliver in order across lanes', rows(({ hot, cold, scheduler, expectSteps }) => {
+  test('A5 should deliver in order across lanes', marbles(({ hot, cold, scheduler, expectSteps }) => {
     const source = hot('     (ax)|');
     const run = cold('       ---|');
-    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler, workerCount: 2, workerHasher: (id) => (id === 'a' ? 0 : 1) }))).toBe({
+    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler, workerCount: 2, workerHasher: (id) => (id === 'a' ? 0 : 1) }))).toBeExactly({
       enqueued: '            (ax)',
       started: '             (ax)',
       succeeded: '           ---(ax)',

@@ -1,22 +1,22 @@
 import { type Reconciler, reconcile, TerminalError } from 'kreconciler/operators';
+import { marbles } from 'kreconciler/testing';
 import { EMPTY, finalize, from, ignoreElements, NEVER, Observable, of, timer } from 'rxjs';
 import { describe, expect, it, test } from 'vitest';
 import { checkAccounting } from '../../support/accounting.js';
 import { type Deferred, deferred } from '../../support/deferred.js';
 import { NOTHING_LEFT, Rig } from '../../support/rig.js';
-import { rows } from '../../support/rows.js';
 
 const fails = (): never => {
   throw new Error('no');
 };
 
 describe('L7: reset ends a term', () => {
-  test('L7 should cut off what runs, drop what is ready and waiting (L2), and go on empty', rows(({ hot, cold, scheduler, expectSteps, expectSubscriptions }) => {
+  test('L7 should cut off what runs, drop what is ready and waiting (L2), and go on empty', marbles(({ hot, cold, scheduler, expectSteps, expectSubscriptions }) => {
     const run = cold('       -----------|');
     const reconciler: Reconciler = (id) => (id === 'w' ? { requeueDelay: 50 } : id === 'z' ? undefined : run.pipe(ignoreElements()));
     const source = hot('     wabb--az--|');
     const reset = hot('      ----x');
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, reset }))).toBe({
+    expectSteps(source.pipe(reconcile(reconciler, { scheduler, reset }))).toBeExactly({
       enqueued: '            wab---az',
       started: '             wa----a----------z',
       merged: '              ---b',

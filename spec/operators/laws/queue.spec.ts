@@ -1,8 +1,8 @@
 import { type Reconciler, reconcile, type Step, TerminalError, type Trigger } from 'kreconciler/operators';
+import { marbles } from 'kreconciler/testing';
 import { ignoreElements, of, timer } from 'rxjs';
 import { describe, expect, it, test } from 'vitest';
 import { inWords, NOTHING_LEFT, Rig } from '../../support/rig.js';
-import { rows } from '../../support/rows.js';
 
 const slow: Reconciler = () => timer(5, Rig.current.clock).pipe(ignoreElements());
 const fails = (): never => {
@@ -10,10 +10,10 @@ const fails = (): never => {
 };
 
 describe('Q1: workerQueueSize bounds the ready ids that came from events', () => {
-  test('Q1 should refuse what is beyond the bound, and merge what is there already', rows(({ hot, cold, scheduler, expectSteps }) => {
+  test('Q1 should refuse what is beyond the bound, and merge what is there already', marbles(({ hot, cold, scheduler, expectSteps }) => {
     const source = hot('     abcdbc----d---|');
     const run = cold('       -----|');
-    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler, workerQueueSize: 2 }))).toBe({
+    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler, workerQueueSize: 2 }))).toBeExactly({
       //                     a....b....c....d
       enqueued: '            abc-------d',
       started: '             a----b----c----d',
@@ -30,13 +30,13 @@ describe('Q1: workerQueueSize bounds the ready ids that came from events', () =>
     expect(rig.told('rejected')).toEqual(['rejected c full']);
   });
 
-  test('Q1 should leave the wake-up of a waiting id in place whose event is refused', rows(({ hot, cold, scheduler, expectSteps }) => {
+  test('Q1 should leave the wake-up of a waiting id in place whose event is refused', marbles(({ hot, cold, scheduler, expectSteps }) => {
     const run = cold('       --------|');
     let polls = 0;
     const reconciler: Reconciler = (id) => (id === 'p' ? { requeueDelay: polls++ === 0 ? 10 : 0 } : run.pipe(ignoreElements()));
     // q is full from 3 on: a runs, b is ready.
     const source = hot('     p-ab-p---------------|');
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, workerQueueSize: 1, delayResolution: 1 }))).toBe({
+    expectSteps(source.pipe(reconcile(reconciler, { scheduler, workerQueueSize: 1, delayResolution: 1 }))).toBeExactly({
       enqueued: '            p-ab------p-',
       started: '             p-a-------b-------p',
       requeued: '            p-----------',

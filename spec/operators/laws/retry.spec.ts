@@ -1,8 +1,8 @@
 import { constant, type ReconcileConfig, type Reconciler, reconcile, RetryError, type Step, TerminalError } from 'kreconciler/operators';
+import { marbles } from 'kreconciler/testing';
 import { concat, EMPTY, from, ignoreElements, of, Subject, throwError, timer } from 'rxjs';
 import { describe, expect, it, test } from 'vitest';
 import { NOTHING_LEFT, Rig } from '../../support/rig.js';
-import { rows } from '../../support/rows.js';
 
 const error = new Error('no');
 const fails = (): never => {
@@ -271,12 +271,12 @@ describe('R4: a dropped id is forgotten', () => {
 });
 
 describe('E1: no sooner than delayResolution after a failure', () => {
-  test('E1 should pull a retry forward to the end of the embargo for an event during it', rows(({ hot, scheduler, expectSteps }) => {
+  test('E1 should pull a retry forward to the end of the embargo for an event during it', marbles(({ hot, scheduler, expectSteps }) => {
     let runs = 0;
     const reconciler: Reconciler = () => (++runs === 1 ? fails() : undefined);
     //                       |    |    |    |    the grid
     const source = hot('     -a-a-----------------|');
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 5, backoff: constant(19) }))).toBe({
+    expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 5, backoff: constant(19) }))).toBeExactly({
       enqueued: '            -a--------a',
       started: '             -a--------a',
       merged: '              ---a',
@@ -286,11 +286,11 @@ describe('E1: no sooner than delayResolution after a failure', () => {
     });
   }));
 
-  test('E1 should run it at once for an event after the embargo', rows(({ hot, scheduler, expectSteps }) => {
+  test('E1 should run it at once for an event after the embargo', marbles(({ hot, scheduler, expectSteps }) => {
     let runs = 0;
     const reconciler: Reconciler = () => (++runs === 1 ? fails() : undefined);
     const source = hot('     -a----------a--------|');
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 5, backoff: constant(19) }))).toBe({
+    expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 5, backoff: constant(19) }))).toBeExactly({
       enqueued: '            -a----------a',
       started: '             -a----------a',
       requeued: '            -a',

@@ -1,9 +1,9 @@
 import { ofKind, reconcile, type Reconciler, type Step } from 'kreconciler/operators';
+import { marbles } from 'kreconciler/testing';
 import { finalize, from, ignoreElements, of, Subject, throwError, timer } from 'rxjs';
 import { describe, expect, it, test } from 'vitest';
 import { type Deferred, deferred } from '../../support/deferred.js';
 import { inWords, Rig } from '../../support/rig.js';
-import { rows } from '../../support/rows.js';
 
 /** Counts the runs, and those that overlap. A run is over when the work is, whatever the loop thinks. */
 class Exclusive {
@@ -23,10 +23,10 @@ class Exclusive {
 }
 
 describe('S1: no id runs twice at once', () => {
-  test('S1 should not start an id that is running, whatever events come', rows(({ hot, cold, scheduler, expectSteps }) => {
+  test('S1 should not start an id that is running, whatever events come', marbles(({ hot, cold, scheduler, expectSteps }) => {
     const source = hot('     -a-aa-a-------|');
     const run = cold('        ----|');
-    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler }))).toBe({
+    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler }))).toBeExactly({
       enqueued: '            -a---a---a-----',
       started: '             -a---a---a-----',
       succeeded: '           -----a---a---a-',
@@ -189,10 +189,10 @@ describe('S2: events during a run cause one more', () => {
 });
 
 describe('S3: an id that is ready or waiting is there once', () => {
-  test('S3 should add no run for events on a ready id', rows(({ hot, cold, scheduler, expectSteps }) => {
+  test('S3 should add no run for events on a ready id', marbles(({ hot, cold, scheduler, expectSteps }) => {
     const source = hot('     abb-b---|');
     const run = cold('       -----|');
-    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler }))).toBe({
+    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler }))).toBeExactly({
       enqueued: '            ab-------',
       started: '             a----b---',
       succeeded: '           -----a----b',
@@ -201,11 +201,11 @@ describe('S3: an id that is ready or waiting is there once', () => {
     });
   }));
 
-  test('S3 should let an event on a waiting id consume its wake-up', rows(({ hot, scheduler, expectSteps }) => {
+  test('S3 should let an event on a waiting id consume its wake-up', marbles(({ hot, scheduler, expectSteps }) => {
     let runs = 0;
     const reconciler: Reconciler = () => (++runs === 1 ? { requeueDelay: 10 } : undefined);
     const source = hot('     a--a-------------|');
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 1 }))).toBe({
+    expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 1 }))).toBeExactly({
       enqueued: '            a--a',
       started: '             a--a',
       requeued: '            a---',
@@ -247,10 +247,10 @@ describe('S3: an id that is ready or waiting is there once', () => {
 });
 
 describe('S4: a dirty id rejoins at the end', () => {
-  test('S4 should run the ids that became ready meanwhile before a dirty one', rows(({ hot, cold, scheduler, expectSteps }) => {
+  test('S4 should run the ids that became ready meanwhile before a dirty one', marbles(({ hot, cold, scheduler, expectSteps }) => {
     const source = hot('     abac----|');
     const run = cold('       ---|');
-    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler }))).toBe({
+    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler }))).toBeExactly({
       //                     a..b..c..a..
       enqueued: '            ab-(ca)',
       started: '             a--b--c--a',
@@ -276,12 +276,12 @@ describe('S4: a dirty id rejoins at the end', () => {
 describe('S5: lanes are independent', () => {
   const byLetter = (id: string): number => (id < 'm' ? 0 : 1);
 
-  test('S5 should not let a run in one lane hold up another lane', rows(({ hot, cold, scheduler, expectSteps }) => {
+  test('S5 should not let a run in one lane hold up another lane', marbles(({ hot, cold, scheduler, expectSteps }) => {
     const source = hot('     axby----|');
     const long = cold('      ---------|');
     const short = cold('      -|');
     const reconciler: Reconciler = (id) => (id < 'm' ? long : short).pipe(ignoreElements());
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, workerCount: 2, workerHasher: byLetter }))).toBe({
+    expectSteps(source.pipe(reconcile(reconciler, { scheduler, workerCount: 2, workerHasher: byLetter }))).toBeExactly({
       enqueued: '            axby',
       started: '             ax-y-----b',
       succeeded: '           --x-y----a--------b',

@@ -1,10 +1,10 @@
 import { type Reconciler, reconcile, type Step, TerminalError } from 'kreconciler/operators';
+import { marbles } from 'kreconciler/testing';
 import { concat, EMPTY, finalize, from, generate, ignoreElements, NEVER, Observable, of, take, takeWhile, throwError, timer } from 'rxjs';
 import { describe, expect, it, test } from 'vitest';
 import { checkAccounting } from '../../support/accounting.js';
 import { deferred } from '../../support/deferred.js';
 import { NOTHING_LEFT, Rig } from '../../support/rig.js';
-import { rows } from '../../support/rows.js';
 
 const fails = (): never => {
   throw new Error('no');
@@ -15,7 +15,7 @@ const slow =
     concat(timer(ms, Rig.current.clock).pipe(ignoreElements()), then);
 
 describe('P1: the sources complete', () => {
-  test('P1 should drain what is ready, running and waiting, and then complete', rows(({ hot, cold, scheduler, expectSteps }) => {
+  test('P1 should drain what is ready, running and waiting, and then complete', marbles(({ hot, cold, scheduler, expectSteps }) => {
     const run = cold('       ----|');
     let failed = false;
     const reconciler: Reconciler = (id) => {
@@ -24,7 +24,7 @@ describe('P1: the sources complete', () => {
       return fails();
     };
     const source = hot('     f-ab|');
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 5, backoff: () => 15 }))).toBe({
+    expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 5, backoff: () => 15 }))).toBeExactly({
       enqueued: '            f-ab-----------f',
       started: '             f-a---b--------f',
       requeued: '            f',
@@ -132,12 +132,12 @@ describe('P1: the sources complete', () => {
 });
 
 describe('P2: stop fires', () => {
-  test('P2 should let go of the source, drop what is ready and waiting, let the running one finish, and complete', rows(({ hot, cold, scheduler, expectSteps, expectSubscriptions }) => {
+  test('P2 should let go of the source, drop what is ready and waiting, let the running one finish, and complete', marbles(({ hot, cold, scheduler, expectSteps, expectSubscriptions }) => {
     const run = cold('       ------|');
     const reconciler: Reconciler = (id) => (id === 'w' ? { requeueDelay: 50 } : run.pipe(ignoreElements()));
     const source = hot('     wabc--d');
     const stop = hot('       -----x');
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, stop }))).toBe({
+    expectSteps(source.pipe(reconcile(reconciler, { scheduler, stop }))).toBeExactly({
       enqueued: '            wabc',
       started: '             wa',
       requeued: '            w',
@@ -204,11 +204,11 @@ describe('P2: stop fires', () => {
     expect(rig.left).toEqual(NOTHING_LEFT);
   });
 
-  test('P2 should unsubscribe an Observable that goes beyond shutdownGrace', rows(({ hot, cold, scheduler, expectSteps, expectSubscriptions }) => {
+  test('P2 should unsubscribe an Observable that goes beyond shutdownGrace', marbles(({ hot, cold, scheduler, expectSteps, expectSubscriptions }) => {
     const run = cold('       ---------------|');
     const source = hot('     -a');
     const stop = hot('       ---x');
-    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler, stop, shutdownGrace: 5 }))).toBe({
+    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler, stop, shutdownGrace: 5 }))).toBeExactly({
       enqueued: '            -a',
       started: '             -a',
       dropped: '             --------a',
@@ -432,10 +432,10 @@ describe('P3: unsubscribe', () => {
 });
 
 describe('P4: a source that errors', () => {
-  test('P4 should stop in good order, and then error', rows(({ hot, cold, scheduler, expectSteps }) => {
+  test('P4 should stop in good order, and then error', marbles(({ hot, cold, scheduler, expectSteps }) => {
     const run = cold('       ------|');
     const source = hot('     -abc#');
-    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler }))).toBe({
+    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler }))).toBeExactly({
       enqueued: '            -abc',
       started: '             -a',
       dropped: '             ----(bc)',

@@ -1,9 +1,9 @@
 import { constant, exponential, type Reconciler, reconcile, RetryError } from 'kreconciler/operators';
+import { marbles } from 'kreconciler/testing';
 import { ignoreElements, timer } from 'rxjs';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
 import { NOTHING_LEFT, Rig } from '../../support/rig.js';
-import { rows } from '../../support/rows.js';
 
 const fails = (): never => {
   throw new Error('no');
@@ -39,11 +39,11 @@ describe('T1: a delay is a lower bound', () => {
     expect(rig.starts()).toEqual([1, due]);
   });
 
-  test('T1 should be seen as a picture', rows(({ hot, scheduler, expectSteps }) => {
+  test('T1 should be seen as a picture', marbles(({ hot, scheduler, expectSteps }) => {
     const reconciler: Reconciler = (id, { reason }) => (reason === 'event' ? { requeueDelay: id === 'a' ? 4 : 6 } : undefined);
     //                       |    |    |    |    the grid
     const source = hot('     -a--b----------|');
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 5 }))).toBe({
+    expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 5 }))).toBeExactly({
       enqueued: '            -a--ba----b',
       started: '             -a--ba----b',
       requeued: '            -a--b',

@@ -1,9 +1,9 @@
 import { type Reconciler, reconcile } from 'kreconciler/operators';
+import { marbles } from 'kreconciler/testing';
 import { EMPTY, finalize, ignoreElements, NEVER, Observable, TimeoutError, timer } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { deferred } from '../../support/deferred.js';
 import { NOTHING_LEFT, Rig } from '../../support/rig.js';
-import { rows } from '../../support/rows.js';
 
 const unhandled: unknown[] = [];
 const note = (error: unknown): void => void unhandled.push(error);
@@ -36,13 +36,13 @@ describe('O1: a run over time', () => {
     expect(requeued.error).toMatchObject({ name: 'TimeoutError', message: expect.stringContaining('`a`') as string });
   });
 
-  test('O1 should give each run of a busy period its own time', rows(({ hot, cold, scheduler, expectSteps }) => {
+  test('O1 should give each run of a busy period its own time', marbles(({ hot, cold, scheduler, expectSteps }) => {
     const quick = cold('     ---|');
     const slow = cold('      ------|');
     const reconciler: Reconciler = (id) => (id === 'a' ? quick : id === 'b' ? slow : cold('-')).pipe(ignoreElements());
     // May take 5: a is in time, b is cut off at 8, c at 13.
     const source = hot('     (abc)-----------|');
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, maxReconcileTime: 5, maxItemRetries: 0 }))).toBe({
+    expectSteps(source.pipe(reconcile(reconciler, { scheduler, maxReconcileTime: 5, maxItemRetries: 0 }))).toBeExactly({
       enqueued: '            (abc)',
       started: '             a--b----c',
       succeeded: '           ---a',
@@ -136,10 +136,10 @@ describe('O1: a run over time', () => {
 });
 
 describe('O2: what becomes of the run', () => {
-  test('O2 should unsubscribe an Observable', rows(({ hot, cold, scheduler, expectSteps, expectSubscriptions }) => {
+  test('O2 should unsubscribe an Observable', marbles(({ hot, cold, scheduler, expectSteps, expectSubscriptions }) => {
     const run = cold('       ---------|');
     const source = hot('     -a----------|');
-    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler, maxReconcileTime: 5, maxItemRetries: 0 }))).toBe({
+    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler, maxReconcileTime: 5, maxItemRetries: 0 }))).toBeExactly({
       enqueued: '            -a',
       started: '             -a',
       dropped: '             ------a',
