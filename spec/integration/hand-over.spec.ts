@@ -177,6 +177,16 @@ describe.runIf(onlyInIntegration)('three replicas', () => {
     expect(await two.ended).toBe(0);
     const complaints = [...one.lines, ...two.lines].filter(({ level, failed }) => level === 'warn' || level === 'error' || failed !== undefined);
     expect(complaints).toEqual([]);
+
+    const seriesOf = (name: string) => [...one.lines, ...two.lines].flatMap(({ metrics }) => metrics?.[name] ?? []);
+    const results = seriesOf('kreconciler_handle_result');
+    const served = results.filter(({ attributes }) => attributes['result'] === 'ok').reduce((sum, { value }) => sum + value, 0);
+    expect(served).toBe(4);
+    expect(results.filter(({ attributes }) => !['ok', 'delay_requeue', 'drop_stopped'].includes(String(attributes['result'])))).toEqual([]);
+    const errors = [...seriesOf('kreconciler_handle_millis'), ...seriesOf('kreconciler_stream_event_count')].filter(({ attributes }) => attributes['error'] === true);
+    const failedLists = seriesOf('kreconciler_stream_resync_millis').filter(({ attributes }) => attributes['status'] === 'error');
+    const panics = seriesOf('kreconciler_handler_panic').filter(({ value }) => value > 0);
+    expect([...errors, ...failedLists, ...panics]).toEqual([]);
   });
 });
 

@@ -1,12 +1,13 @@
 /**
  * One replica: keeps the table `actual` equal to `desired`, as long as it leads. It reads, waits a moment, and writes what
  * it has read, so that a leader that was stopped in between has something wrong to write; and the write is fenced.
- * Says what it does in lines of JSON. SIGTERM stops it in good order.
+ * Says what it does in lines of JSON, and at the end its metrics. SIGTERM stops it in good order.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { Controller, type Logger, type LogFields, observability } from 'kreconciler';
 import { leadership, notifications } from 'kreconciler/postgres';
+import { meteredSdk, series } from '../support/metered.js';
 
 const url = process.env['DATABASE_URL'] ?? '';
 const name = process.env['REPLICA'] ?? 'replica';
@@ -24,17 +25,20 @@ function log(level: string, message: string, { error, ...fields }: LogFields = {
   say({ level, message, ...fields, ...(error instanceof Error && { error: error.message }) });
 }
 
+const { provider: meterProvider, collect } = meteredSdk();
+const observed = observability({ logger, meterProvider });
+
 const pool = new pg.Pool({ connectionString: url, application_name: `${name} works`, max: 8, connectionTimeoutMillis: 2_000, query_timeout: 5_000 });
 pool.on('error', () => undefined);
 
 const controller = new Controller(
   {
-    leader: leadership({ connection: { connectionString: url, application_name: name }, name: 'chaos', observability: observability({ logger }) }),
+    leader: leadership({ connection: { connectionString: url, application_name: name }, name: 'chaos', observability: observed }),
     workerCount: 8,
     workerQueueSize: 10_000,
     delayQueueSize: 10_000,
     maxItemRetries: Infinity,
-    observability: observability({ logger }),
+    observability: observed,
   },
   async (id, { term }) => {
     const { rows } = await pool.query<{ value: number }>('SELECT value FROM desired WHERE id = $1', [id]);
@@ -65,7 +69,7 @@ const controller = new Controller(
         },
         heartbeat: 1_000,
         deadline: 2_000,
-        observability: observability({ logger }),
+        observability: observed,
       }),
   },
 );
@@ -82,4 +86,6 @@ process.once('SIGTERM', () => stop.abort());
 say({ level: 'info', message: 'starts' });
 await controller.run(stop.signal);
 await pool.end();
+const metrics = await collect();
+say({ metrics: Object.fromEntries([...metrics.keys()].map((name) => [name, series(metrics, name)])) });
 say({ level: 'info', message: 'ends' });

@@ -12,6 +12,13 @@ export interface Line {
   readonly failed?: string;
   readonly listed?: number;
   readonly refused?: string;
+  readonly metrics?: Readonly<Record<string, readonly Series[]>>;
+}
+
+/** One series of an instrument: of a histogram the value is its count. */
+export interface Series {
+  readonly attributes: Readonly<Record<string, unknown>>;
+  readonly value: number;
 }
 
 /** A replica in a process of its own, that can be hurt. */
