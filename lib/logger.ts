@@ -16,9 +16,13 @@ export interface Logger {
   with(fields: LogFields): Logger;
   /** Whether messages of `level` go anywhere, so that those that do not need not be made. Default: they do. */
   isEnabled?(level: LogLevel): boolean;
+  /** Logs what is ordinary. */
   debug(message: string, fields?: LogFields): void;
+  /** Logs what happens now and then. */
   info(message: string, fields?: LogFields): void;
+  /** Logs what has gone wrong and will be tried again, or was given up. */
   warn(message: string, fields?: LogFields): void;
+  /** Logs what has gone wrong for good. */
   error(message: string, fields?: LogFields): void;
 }
 

@@ -25,6 +25,7 @@ import { measuredList } from './observability/measured-list.js';
 import { checkObservability, defaultObservability, type Observability } from './observability/observability.js';
 import { withSignal } from './with-signal.js';
 
+/** What a {@link resync} lists, and how often. */
 export interface ResyncConfig {
   /** How long from the start of one list to the start of the next, in ms. */
   readonly every: number;

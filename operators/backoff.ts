@@ -4,6 +4,7 @@ import { expected, expectedObject } from './expected.js';
 /** How long to wait, in ms, after the `failures`-th failure in a row (1 = the first), which was `error`. */
 export type Backoff = (failures: number, error: unknown) => number;
 
+/** How fast the delays of {@link exponential} grow, and how far. */
 export interface ExponentialConfig {
   /** The delay after the first failure, in ms. */
   readonly initial: number;

@@ -41,10 +41,12 @@ export class DelayScheduler implements SchedulerLike {
     });
   }
 
+  /** What the clock of the scheduler below shows, in ms. */
   now(): number {
     return this.#scheduler.now();
   }
 
+  /** Calls `work` with `state` at the first tick that is no sooner than `delay` ms from now. */
   schedule<T>(work: (this: SchedulerAction<T>, state?: T) => void, delay = 0, state?: T): Subscription {
     return new DelayAction<T>(this, this.#ticks as unknown as Ticks<DelayAction<T>>, work).schedule(state, delay);
   }

@@ -16,6 +16,7 @@ export class Outlet {
 
   constructor(readonly subscriber: Subscriber<Step>) {}
 
+  /** Puts a step behind those that have not left yet. */
   push(step: Step): void {
     this.#steps.push(step);
   }

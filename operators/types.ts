@@ -108,6 +108,7 @@ export interface Started extends StepBase {
   /** How long the id was ready before, in ms. */
   readonly waited: number;
 }
+/** The run ended well, and the id is done or, if an event came meanwhile, ready again. */
 export interface Succeeded extends StepBase {
   readonly kind: 'succeeded';
   readonly attempt: number;

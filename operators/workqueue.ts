@@ -6,6 +6,7 @@ import type { Failed } from './outcome.js';
 import { type Tick, Ticks } from './ticks.js';
 import type { Reason, Step, Trigger } from './types.js';
 
+/** The part of a loop's configuration that rules one lane; each field is explained at `ReconcileConfig`. */
 export interface WorkqueueConfig {
   readonly maxItemRetries: number;
   readonly workerQueueSize: number;
@@ -97,7 +98,10 @@ export class Workqueue {
   constructor(
     readonly worker: number,
     readonly config: WorkqueueConfig,
-    readonly steps: { push(step: Step): unknown },
+    readonly steps: {
+      /** Takes the next step. */
+      push(step: Step): unknown;
+    },
     arm: (tick: Tick<Entry>) => void,
   ) {
     this.#ticks = new Ticks(config.delayResolution, arm);

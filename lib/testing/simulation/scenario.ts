@@ -32,8 +32,13 @@ export interface ArbitraryLike<V> {
 /** A change of the world from outside: what it does to the world; what it returns becomes the `message` of its event. */
 export type Change<W> =
   | ((world: W, id: string, random: Random) => unknown)
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each change has values of its own type
-  | { readonly values: ArbitraryLike<any>; readonly apply: (world: W, id: string, value: any) => unknown };
+  | {
+      // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each change has values of its own type
+      readonly values: ArbitraryLike<any>;
+      /** Does it, with one of the values. */
+      // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the same
+      readonly apply: (world: W, id: string, value: any) => unknown;
+    };
 
 /** An event stream of a simulated world. */
 export interface SimulatedStream<W> {
