@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { AckPolicy, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { natsServer, type Server } from '../../examples/nats/server.js';
-import { onlyInIntegration, pause } from './support.js';
+import { onlyInIntegration } from './support.js';
 
 const [MESSAGES, IDS, KILLS] = [20_000, 500, 10];
 

@@ -1,8 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Database, database } from '../../examples/postgres/database.js';
 import { type Replica, replica } from './replicas.js';
-import { onlyInIntegration, pause, seconds } from './support.js';
+import { onlyInIntegration, seconds } from './support.js';
 
 /** The defaults of leadership, in ms, of which the bounds of a hand-over are made. */
 const [heartbeat, deadline, retry] = [1_000, 2_000, 1_000];

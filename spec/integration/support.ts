@@ -3,7 +3,3 @@ export const onlyInIntegration = process.env['INTEGRATION'] === '1';
 
 /** How long the chaos goes on: `FOR=20 npm run test:integration`. Default 60. */
 export const seconds = Number(process.env['FOR'] ?? 60);
-
-export function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}

@@ -1,8 +1,9 @@
 import { concat, EMPTY, from, map, merge, NEVER, of, share, Subject, throwError, timer } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Controller, type ControllerContext, defaultConfig, type EventStream, type Logger, noopLogger, noopStream, ofKind, type Reconciler, snapshots } from 'kreconciler';
-import { controlled, deferred } from '../support/controlled.js';
+import { controlled } from '../support/controlled.js';
 import { counted } from '../support/counted.js';
+import { deferred } from '../support/deferred.js';
 
 const nothing: Reconciler<ControllerContext> = () => undefined;
 

@@ -1,8 +1,9 @@
 import { concat, NEVER, Observable, of, Subject, throwError } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ControllerContext, type Reconciler, resync, type Term } from 'kreconciler';
-import { controlled, deferred } from '../support/controlled.js';
+import { controlled } from '../support/controlled.js';
 import { counted } from '../support/counted.js';
+import { deferred } from '../support/deferred.js';
 
 const nothing: Reconciler<ControllerContext> = () => undefined;
 const hung = (): Promise<void> => new Promise(() => undefined);

@@ -12,11 +12,3 @@ export function controlled(
   const kinds = (id?: string): string[] => steps.filter((step) => id === undefined || step.id === id).map(({ kind }) => kind);
   return { controller, steps, kinds };
 }
-
-/** A promise, and the means to settle it from outside. */
-export function deferred<T = void>(): { promise: Promise<T>; resolve: (value: T) => void; reject: (error: unknown) => void } {
-  let resolve!: (value: T) => void;
-  let reject!: (error: unknown) => void;
-  const promise = new Promise<T>((...settle) => ([resolve, reject] = settle));
-  return { promise, resolve, reject };
-}

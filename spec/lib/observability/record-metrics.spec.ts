@@ -3,7 +3,7 @@ import { concat, NEVER, Observable, of, Subject, throwError } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { recordMetrics } from 'kreconciler';
 import { reconcile, type Reconciler, type Result, type Step, TerminalError } from 'kreconciler/operators';
-import { deferred } from '../../support/controlled.js';
+import { deferred } from '../../support/deferred.js';
 import { measured } from '../../support/measured.js';
 import { meteredSdk, series, total } from '../../support/metered.js';
 

@@ -5,7 +5,7 @@ import { concat, ignoreElements, NEVER, type Observable, of, Subject, throwError
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { tracing } from 'kreconciler';
 import { constant, reconcile, type ReconcileConfig, type Reconciler, type Result, type Step, TerminalError, type Trigger } from 'kreconciler/operators';
-import { deferred } from '../../support/controlled.js';
+import { deferred } from '../../support/deferred.js';
 import { tracedSdk } from '../../support/traced.js';
 
 const BOOM = new Error('boom');

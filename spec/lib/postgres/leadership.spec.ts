@@ -1,11 +1,13 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { concat, lastValueFrom, NEVER, type Subscription, tap } from 'rxjs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { constant, noopLogger, observability, resync, type Term } from 'kreconciler';
 import { leadership, type LeadershipConfig, notifications, type PoolLike } from 'kreconciler/postgres';
 import { type Database, database } from '../../../examples/postgres/database.js';
-import { controlled, deferred } from '../../support/controlled.js';
+import { controlled } from '../../support/controlled.js';
 import { counted } from '../../support/counted.js';
+import { deferred } from '../../support/deferred.js';
 import { flakyProxy } from '../../support/flaky-proxy.js';
 
 /** Real time on a real server: the times are short, and only order and bounds are asserted. */
@@ -32,10 +34,6 @@ afterAll(async () => {
 
 function aName(): string {
   return `name "${String(names++)}" of '${String(process.pid)}'`;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** Until `holds` throws no more. */
