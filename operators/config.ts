@@ -9,7 +9,7 @@ import { isObservableInput } from './observable-input.js';
 export interface ReconcileConfig {
   /**
    * How often a failing id is retried after its first run: 0 = never, Infinity = for ever. Default 10: with the default
-   * backoff about four minutes of trying, after which a broken id waits for its next event (or resync) instead.
+   * backoff about three minutes of waiting, after which a broken id waits for its next event (or resync) instead.
    */
   readonly maxItemRetries?: number | undefined;
   /** How many ids may be ready because of events; beyond it events are `rejected: full`. Default 2000: a bounded backlog. */

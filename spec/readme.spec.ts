@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as kreconciler from 'kreconciler';
 import { defaultConfig } from 'kreconciler';
+import { complaintsAbout } from './support/readme-blocks.js';
 
 const root = join(import.meta.dirname, '..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
@@ -34,6 +35,10 @@ describe('README', () => {
     const named = [...readme.matchAll(/npm run ([\w:-]+)/g)].map(([, script]) => script ?? '');
     expect(named).not.toEqual([]);
     for (const script of named) expect(scripts, script).toHaveProperty([script]);
+  });
+
+  it('should show only TypeScript that compiles', { timeout: 60_000 }, () => {
+    expect(complaintsAbout(readme, root)).toEqual([]);
   });
 
   it('should import only names that there are', () => {
