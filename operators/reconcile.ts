@@ -1,5 +1,6 @@
 import { groupBy, map, mergeMap, type OperatorFunction, tap } from 'rxjs';
 import { callable, type ReconcileConfig, type ReconcileSettings, reconcileSettings } from './config.js';
+import { Conduit } from './conduit.js';
 import type { LaneConfig } from './lane.js';
 import { loop } from './loop.js';
 import { route } from './route.js';
@@ -39,7 +40,7 @@ export function reconcileWith(
       events.pipe(
         map((event) => route(event, settings)),
         // By the bounded lane number, never by id: a group is kept for ever.
-        groupBy(({ worker }) => worker),
+        groupBy(({ worker }) => worker, { connector: () => new Conduit() }),
         mergeMap((routed) =>
           routed.key < 0
             ? routed.pipe(

@@ -20,6 +20,8 @@ export interface RunObserver {
 /** Calls the reconciler for one id at a time, watches its time, and cuts it off. One runner a lane. */
 export class Runner {
   readonly #limit: number;
+  /** Asked for when first needed: it is user code, which may throw, and then a run has failed. */
+  #workerName: string | undefined;
   #slot: Slot;
   #watchdog: Subscription | undefined;
   /** The run for which the watchdog was let out. */
@@ -45,7 +47,7 @@ export class Runner {
     slot.entry = entry;
     slot.calling = true;
     try {
-      slot.attempt = new this.Context(id, this.worker, this.settings.workerName(this.worker), attempt, reason, streams);
+      slot.attempt = new this.Context(id, this.worker, (this.#workerName ??= this.settings.workerName(this.worker)), attempt, reason, streams);
       slot.take(reconciler(id, slot.attempt));
     } catch (error) {
       slot.error(error);
