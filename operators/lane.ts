@@ -92,6 +92,8 @@ class Lane implements RunObserver {
   #ending: 'draining' | 'stopping' | undefined;
   #grace: Subscription | undefined;
   #closed = false;
+  /** When the last run ended, if the clock has not been read since: then the next one starts at this, and saves a reading. */
+  #endedAt: number | undefined;
   /** A turn is asked for or going on: there is one at a time, so the turnstile never has to queue. */
   #busy = false;
   /** The one that is going on. */
@@ -203,7 +205,8 @@ class Lane implements RunObserver {
 
   readonly #advance = (): void => {
     while (this.#turn !== undefined && this.queue.running === undefined && !this.#closed) {
-      const entry = this.queue.start(this.#now());
+      const entry = this.queue.start(this.#endedAt ?? this.#now());
+      this.#endedAt = undefined;
       if (entry === undefined) {
         this.#endTurn();
         return;
@@ -229,8 +232,10 @@ class Lane implements RunObserver {
   }
 
   #settle(outcome: Outcome): void {
-    if (outcome.failure === undefined) this.queue.succeed(outcome.requeueDelay, this.#now());
-    else this.queue.fail(outcome, this.#now());
+    const at = this.#now();
+    this.#endedAt = at;
+    if (outcome.failure === undefined) this.queue.succeed(outcome.requeueDelay, at);
+    else this.queue.fail(outcome, at);
   }
 
   /** What has happened may have been the end; or only abandoned ids are left, and these are not waited for without end. */
@@ -264,6 +269,7 @@ class Lane implements RunObserver {
   }
 
   #now(): number {
+    this.#endedAt = undefined;
     return this.#settings.scheduler.now();
   }
 }

@@ -1,0 +1,49 @@
+import { ofKind, reconcile, type Step } from 'kreconciler/operators';
+import { asapScheduler, type SchedulerLike, Subject } from 'rxjs';
+import { expect, test } from 'vitest';
+
+test('should date no step before the one ahead of it, though who sees a run end takes his time and asks for more', () => {
+  let now = 0;
+  const scheduler: SchedulerLike = { now: () => now, schedule: asapScheduler.schedule.bind(asapScheduler) };
+  const events = new Subject<string>();
+  const steps: Step[] = [];
+  events.pipe(reconcile((id) => { if (id === 'a') events.next('b'); }, { scheduler })).subscribe((step) => {
+    steps.push(step);
+    if (step.kind !== 'succeeded' || step.id !== 'a') return;
+    now = 5;
+    events.next('c');
+  });
+  events.next('a');
+  expect(steps.map(({ kind, id, at }) => `${kind} ${id} ${String(at)}`)).toEqual([
+    'enqueued a 0',
+    'started a 0',
+    'enqueued b 0',
+    'succeeded a 0',
+    'enqueued c 5',
+    'started b 5',
+    'succeeded b 5',
+    'started c 5',
+    'succeeded c 5',
+  ]);
+});
+
+test('should ask for the name of a lane once, and again if that throws', () => {
+  const events = new Subject<string>();
+  const asked: number[] = [];
+  const ends: string[] = [];
+  const workerName = (worker: number): string => {
+    if (asked.push(worker) === 1) throw new Error('no name yet');
+    return `lane ${String(worker)}`;
+  };
+  const names: string[] = [];
+  events
+    .pipe(
+      reconcile((_, context) => { names.push(context.workerName); }, { workerName, maxItemRetries: 0 }),
+      ofKind('succeeded', 'dropped'),
+    )
+    .subscribe(({ kind, id }) => ends.push(`${kind} ${id}`));
+  for (const id of ['a', 'b', 'c']) events.next(id);
+  expect(ends).toEqual(['dropped a', 'succeeded b', 'succeeded c']);
+  expect(names).toEqual(['lane 0', 'lane 0']);
+  expect(asked).toEqual([0, 0]);
+});
