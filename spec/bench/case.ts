@@ -17,6 +17,8 @@ export interface Case {
   readonly columns: readonly Column[];
   /** To whom the contenders are compared; nobody: the figures stand for themselves. */
   readonly baseline?: string;
+  /** Those that are layers over another take part too, and are compared to it. */
+  readonly layers?: boolean;
   /** What else `node` is to be told. */
   readonly flags?: readonly string[];
   /** Takes one measurement in a process of its own; `scale` below 1 is for a quick look. */

@@ -17,6 +17,8 @@ export interface Contender {
   /** What it does for an id beyond running it, and what it does not. */
   readonly does: string;
   readonly can: readonly Ability[];
+  /** It is this one, with something around it that has a price. */
+  readonly layerOver?: string;
   /** Runs `work` for each id that is pushed, `config.workerCount` (default 1) at a time. */
   open(work: Work, config: ReconcileConfig): Queue | Promise<Queue>;
 }

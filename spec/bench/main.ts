@@ -32,8 +32,8 @@ for (const [name, { does }] of participants) console.log(`${name}: ${does}`);
 for (const [name, load] of chosen(cases, options.case)) {
   const subject = await load();
   const results = await compete(name, subject);
-  console.log(`\n${table(subject, results)}`);
-  report[name] = { title: subject.title, baseline: subject.baseline, contenders: Object.fromEntries([...results].map(([who, of]) => [who, summary(subject, of, results)])) };
+  console.log(`\n${table(subject, results, layerOver)}`);
+  report[name] = { title: subject.title, baseline: subject.baseline, contenders: Object.fromEntries([...results].map(([who, of]) => [who, summary(subject, of, results, layerOver(who))])) };
 }
 if (options.case === undefined) {
   report['size'] = sizes();
@@ -46,8 +46,8 @@ if (options.json !== undefined) {
 }
 
 /** The contenders take turns, so that what else the machine does hits them alike. */
-async function compete(name: string, { needs, flags }: Case): Promise<Map<string, Rounds>> {
-  const able = participants.filter(([, { can }]) => can.includes(needs)).map(([who]) => who);
+async function compete(name: string, { needs, flags, layers = false }: Case): Promise<Map<string, Rounds>> {
+  const able = participants.filter(([, { can, layerOver }]) => can.includes(needs) && (layers || layerOver === undefined)).map(([who]) => who);
   const results = new Map<string, (Figures | undefined)[]>(able.map((who) => [who, []]));
   for (let round = 0; round < rounds; round++) {
     for (const [who, taken] of results) taken.push(await run(name, who, scale, flags));
@@ -55,8 +55,13 @@ async function compete(name: string, { needs, flags }: Case): Promise<Map<string
   return results;
 }
 
-function summary({ columns, baseline }: Case, of: Rounds, all: ReadonlyMap<string, Rounds>): unknown {
-  const base = all.get(baseline ?? '');
+/** Whom it is compared to instead of the baseline. */
+function layerOver(who: string): string | undefined {
+  return participants.find(([name]) => name === who)?.[1].layerOver;
+}
+
+function summary({ columns, baseline }: Case, of: Rounds, all: ReadonlyMap<string, Rounds>, under: string | undefined): unknown {
+  const base = all.get(under ?? baseline ?? '');
   return {
     medians: Object.fromEntries(columns.map(({ key }) => [key, medianOf(of, key)])),
     ratios: base && Object.fromEntries(columns.map(({ key }) => [key, ratioOf(of, base, key)])),

@@ -1,15 +1,22 @@
 import type { Case } from './case.js';
 import { medianOf, ratioOf, type Rounds } from './statistics.js';
 
-/** One case as lines of a table, a contender a line: medians, and ratios to the baseline. */
-export function table({ title, columns, baseline }: Case, results: ReadonlyMap<string, Rounds>): string {
+/** One case as lines of a table, a contender a line: medians, and ratios to the baseline; for layers, to what is below them. */
+export function table(
+  { title, columns, baseline }: Case,
+  results: ReadonlyMap<string, Rounds>,
+  layerOver: (contender: string) => string | undefined,
+): string {
   const base = baseline === undefined ? undefined : results.get(baseline);
   const header = ['', ...columns.flatMap(({ label }) => (base === undefined ? [label] : [label, `x ${baseline}`]))];
   const rows = [...results].map(([contender, rounds]) => [
     contender,
     ...columns.flatMap(({ key, digits }) => {
       const figure = shown(medianOf(rounds, key), digits);
-      return base === undefined ? [figure] : [figure, shown(ratioOf(rounds, base, key), 2)];
+      if (base === undefined) return [figure];
+      const under = layerOver(contender);
+      const ratio = shown(ratioOf(rounds, results.get(under ?? '') ?? base, key), 2);
+      return [figure, under === undefined ? ratio : `${ratio} (x ${under})`];
     }),
   ]);
   const widths = header.map((_, i) => Math.max(...[header, ...rows].map((row) => row[i]!.length)));

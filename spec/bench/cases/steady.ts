@@ -23,6 +23,7 @@ export function steady(workerCount: number, answer: Extract<Ability, keyof typeo
     title: `1,000,000 ids, 2,000 in flight, ${workerCount} worker${workerCount === 1 ? '' : 's'}, ${answer} reconciler`,
     needs: answer,
     columns: RATE,
+    layers: workerCount === 1,
     baseline: answer === 'promise' ? 'fastq' : 'kreconciler',
     async measure(load, scale) {
       const contender = await load();
