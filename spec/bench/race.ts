@@ -18,7 +18,7 @@ export class Race {
 
   /** Counts a run; false if it was the last one. */
   goesOn(): boolean {
-    const isOver = ++this.#runs === this.total || (this.#runs % 8192 === 0 && this.#stopwatch.cpu > PATIENCE * this.total);
+    const isOver = ++this.#runs === this.total || (this.#runs % 512 === 0 && this.#stopwatch.cpu > PATIENCE * this.total);
     // When the run has ended.
     if (isOver) setImmediate(() => this.#finish(this.#stopwatch.rate(this.#runs)));
     return !isOver;
