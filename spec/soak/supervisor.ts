@@ -43,6 +43,8 @@ const place = new Place();
 const wanted = new Map<string, Wanted>();
 /** The most that was ever wanted of a sleep. */
 const most = new Map<string, number>();
+/** Sleeps that were killed beneath their shell: it goes on without them, which no supervisor can see. */
+const maimed = new Set<string>();
 const done = new Map<string, number>();
 const faults: string[] = [];
 let sleeps = 0;
@@ -68,7 +70,8 @@ function commandOf(sleeps: readonly string[], isDeaf: boolean): readonly string[
 function edit(id: string): void {
   const old = wanted.get(id);
   const replicas = below(4);
-  const sleeps = old !== undefined && random() < 0.5 ? old.sleeps : Array.from({ length: 1 + below(2) }, nextSleep);
+  const isWhole = old?.sleeps.some((sleep) => maimed.has(sleep)) !== true;
+  const sleeps = old !== undefined && isWhole && random() < 0.5 ? old.sleeps : Array.from({ length: 1 + below(2) }, nextSleep);
   wanted.set(id, { sleeps, replicas });
   for (const sleep of sleeps) most.set(sleep, Math.max(most.get(sleep) ?? 0, replicas));
   place.write(id, { command: commandOf(sleeps, sleeps.at(-1)?.endsWith('7') === true), replicas });
@@ -84,8 +87,11 @@ function editAll(): void {
 }
 
 function signalOne(signal: NodeJS.Signals): void {
-  const pids = ours();
-  if (pids.length > 0) send(pick(pids), signal);
+  const all = sleeping();
+  if (all.length === 0) return;
+  const { pid, sleep } = pick(all);
+  if ([...wanted.values()].some(({ sleeps }) => sleeps.length > 1 && sleeps.includes(sleep))) maimed.add(sleep);
+  send(pid, signal);
 }
 
 /** The leader of a group: what it has started stays behind. */
