@@ -54,6 +54,8 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
     await begun(place);
     place.write('a', sleep(a, 2));
     await running(a, 2);
+    // The first list may have found it before the folder was watched; by now it is watched.
+    place.write('a', sleep(a, 2));
     const seen = supervisor.steps.length;
     await until('the file itself has told it', () => supervisor.steps.some(({ id, trigger }) => id === 'a' && trigger?.stream === 'files'));
     place.delete('a');
