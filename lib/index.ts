@@ -8,7 +8,7 @@ export { loop, type LoopParts } from '../operators/loop.js';
 export { ofKind } from '../operators/of-kind.js';
 export type { Outlet } from '../operators/outlet.js';
 export { reconcile } from '../operators/reconcile.js';
-export { route, type Routed } from '../operators/route.js';
+export { route } from '../operators/route.js';
 export { type Counts, type Snapshot, snapshots, type WorkerCounts } from '../operators/snapshots.js';
 export type {
   Abandoned,

@@ -8,7 +8,7 @@ export { loop, type LoopParts } from './loop.js';
 export { ofKind } from './of-kind.js';
 export type { Outlet } from './outlet.js';
 export { reconcile } from './reconcile.js';
-export { route, type Routed } from './route.js';
+export { route } from './route.js';
 export { type Counts, type Snapshot, snapshots, type WorkerCounts } from './snapshots.js';
 export type {
   Abandoned,

@@ -43,7 +43,7 @@ export interface LaneConfig {
  * One lane: runs the ids it is given one at a time, in the order in which they became ready. Its steps leave by the outlet;
  * it completes once its source has and everything has settled, or once `settings.stop` has emitted and nothing runs.
  */
-export function lane(reconciler: Reconciler, worker: number, config: LaneConfig): OperatorFunction<Trigger, never> {
+export function lane(reconciler: Reconciler, worker: number, config: LaneConfig): OperatorFunction<string | Trigger, never> {
   const { settings, delays } = config;
   return (events) =>
     defer(() => {
@@ -60,16 +60,7 @@ export function lane(reconciler: Reconciler, worker: number, config: LaneConfig)
         ),
         from(settings.reset).pipe(tap(() => { lane.reset(); })),
         from(settings.stop).pipe(tap(() => { lane.stop(); })),
-        events.pipe(
-          tap({
-            next: (trigger) => {
-              lane.offer(trigger);
-            },
-            complete: () => {
-              lane.drain();
-            },
-          }),
-        ),
+        lane.taking(events),
       ).pipe(
         ignoreElements(),
         takeUntil(lane.done),
@@ -131,9 +122,34 @@ class Lane implements RunObserver {
     this.#advance();
   });
 
-  offer(trigger: Trigger): void {
-    this.queue.offer(trigger, this.#now());
+  /** Made by hand: `tap` would send each event on, through the whole merge, only to be ignored there. */
+  taking(events: Observable<string | Trigger>): Observable<never> {
+    return new Observable((subscriber) =>
+      events.subscribe({
+        next: (event) => {
+          this.#offer(event);
+        },
+        error: (error: unknown) => {
+          subscriber.error(error);
+        },
+        complete: () => {
+          this.#drain();
+          subscriber.complete();
+        },
+      }),
+    );
+  }
+
+  #offer(event: string | Trigger): void {
+    const { moment } = this.#outlet;
+    this.queue.offer(typeof event === 'string' ? { id: event } : event, Number.isNaN(moment) ? this.#now() : moment);
     this.#go();
+  }
+
+  /** No more events will come. */
+  #drain(): void {
+    this.#ending ??= 'draining';
+    this.#rest();
   }
 
   wake(tick: Tick<Entry>): void {
@@ -164,12 +180,6 @@ class Lane implements RunObserver {
       this.queue.reset(this.#now(), open);
     });
     this.#outlet.flush(this.#advance);
-    this.#rest();
-  }
-
-  /** No more events will come. */
-  drain(): void {
-    this.#ending ??= 'draining';
     this.#rest();
   }
 

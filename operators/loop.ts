@@ -23,7 +23,7 @@ import type { Reconciler, Step, Trigger } from './types.js';
 /** What a loop is composed of. */
 export interface LoopParts {
   /** One serial lane; its steps carry `worker`, which no other lane of the loop may have. */
-  readonly lane: (reconciler: Reconciler, worker: number) => OperatorFunction<Trigger, never>;
+  readonly lane: (reconciler: Reconciler, worker: number) => OperatorFunction<string | Trigger, never>;
   /** Where steps leave that are not a lane's, rejections for instance. */
   readonly outlet: Outlet;
 }

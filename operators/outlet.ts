@@ -13,12 +13,22 @@ export class Outlet {
   #delivering = false;
   #running = false;
   #end: (() => void) | undefined;
+  /** See `moment`. Not `undefined` but NaN, for a number can be set in place. */
+  #moment = NaN;
 
   constructor(readonly subscriber: Subscriber<Step>) {}
 
   /** Puts a step behind those that have not left yet. */
   push(step: Step): void {
     this.#steps.push(step);
+  }
+
+  /**
+   * The `at` of the last step, as long as what it causes is going on: whatever is done meanwhile is done at that moment, and
+   * need not read the clock, which is the dearest thing in the life of an event. NaN if no step is on the stack.
+   */
+  get moment(): number {
+    return this.#moment;
   }
 
   /** Pushes one step and flushes. */
@@ -31,21 +41,26 @@ export class Outlet {
   deliver(): void {
     if (this.#delivering) return;
     this.#delivering = true;
-    for (let step = this.#steps.shift(); step !== undefined; step = this.#steps.shift()) this.subscriber.next(step);
+    for (let step = this.#steps.shift(); step !== undefined; step = this.#steps.shift()) {
+      this.#moment = step.at;
+      this.subscriber.next(step);
+    }
     this.#delivering = false;
   }
 
   /** Delivers what was pushed, and takes the turns that this or others ask for, unless further up the stack someone does. */
   flush(turn?: () => void): void {
-    if (turn !== undefined) this.#turns.push(turn);
+    const isNested = this.#delivering || this.#running;
+    if (isNested && turn !== undefined) this.#turns.push(turn);
     this.deliver();
-    if (this.#delivering || this.#running) return;
+    if (isNested) return;
     this.#running = true;
-    for (let next = this.#turns.shift(); next !== undefined; next = this.#turns.shift()) {
+    for (let next = turn ?? this.#turns.shift(); next !== undefined; next = this.#turns.shift()) {
       next();
       this.deliver();
     }
     this.#running = false;
+    this.#moment = NaN;
     this.#end?.();
   }
 

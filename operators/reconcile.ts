@@ -1,4 +1,4 @@
-import { groupBy, map, mergeMap, type OperatorFunction, tap } from 'rxjs';
+import { EMPTY, groupBy, mergeMap, type OperatorFunction } from 'rxjs';
 import { callable, type ReconcileConfig, type ReconcileSettings, reconcileSettings } from './config.js';
 import { Conduit } from './conduit.js';
 import type { LaneConfig } from './lane.js';
@@ -28,6 +28,9 @@ export function reconcile(reconciler: Reconciler, config?: ReconcileConfig): Ope
   return reconcileWith(reconciler, reconcileSettings(config));
 }
 
+/** The group of what was rejected, to which nobody listens. */
+const NOWHERE = -1;
+
 /** {@link reconcile} for settings that are checked already, whose contexts can be extended and workqueues looked at. */
 export function reconcileWith(
   reconciler: Reconciler,
@@ -38,21 +41,17 @@ export function reconcileWith(
     settings,
     (events, { lane, outlet }) =>
       events.pipe(
-        map((event) => route(event, settings)),
-        // By the bounded lane number, never by id: a group is kept for ever.
-        groupBy(({ worker }) => worker, { connector: () => new Conduit() }),
-        mergeMap((routed) =>
-          routed.key < 0
-            ? routed.pipe(
-                tap(({ rejection }) => {
-                  outlet.emit(rejection as Step);
-                }),
-              )
-            : routed.pipe(
-                map(({ trigger }) => trigger),
-                lane(reconciler, routed.key),
-              ),
+        groupBy(
+          (event) => {
+            const lane = route(event, settings);
+            if (typeof lane === 'number') return lane;
+            outlet.emit(lane);
+            return NOWHERE;
+          },
+          // By the bounded lane number, never by id: a group is kept for ever.
+          { connector: () => new Conduit() },
         ),
+        mergeMap((routed) => (routed.key === NOWHERE ? EMPTY : routed.pipe(lane(reconciler, routed.key)))),
       ),
     extras,
   );

@@ -78,7 +78,10 @@ interface StepBase {
   readonly id: string;
   /** The lane; -1 where an event was rejected before it reached one. */
   readonly worker: number;
-  /** `scheduler.now()`, in ms. */
+  /**
+   * `scheduler.now()`, in ms. The clock is not read again for an event that an observer of a step, or a reconciler that has not
+   * returned yet, sends at once: it has the moment of that step, or of the start of that run.
+   */
   readonly at: number;
   /** The event that caused the step: on `enqueued` by an event, `merged` and `rejected`, and on no other. */
   readonly trigger?: Trigger;

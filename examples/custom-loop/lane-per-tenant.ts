@@ -1,5 +1,5 @@
 import { loop, type Reconciler, type ReconcileConfig, reconcileSettings, route, type Step, type Trigger } from 'kreconciler/operators';
-import { groupBy, map, mergeMap, type OperatorFunction, tap } from 'rxjs';
+import { filter, groupBy, mergeMap, type OperatorFunction } from 'rxjs';
 
 /**
  * Reconciles with a lane for each tenant, where `reconcile` spreads the ids over a fixed number of them: tenants never wait
@@ -11,17 +11,18 @@ export function lanePerTenant(reconciler: Reconciler, config: ReconcileConfig = 
   const settings = reconcileSettings({ ...config, workerHasher: (id) => (id.includes('/') ? 0 : -1) });
   return loop<string | Trigger>(settings, (events$, { lane, outlet }) =>
     events$.pipe(
-      map((event) => route(event, settings)),
-      groupBy(({ worker, trigger }) => (worker < 0 ? 'nobody' : trigger.id.slice(0, trigger.id.indexOf('/')))),
-      mergeMap((tenant$, number) =>
-        tenant$.pipe(
-          tap(({ rejection }) => {
-            if (rejection !== undefined) outlet.emit(rejection);
-          }),
-          mergeMap(({ rejection, trigger }) => (rejection === undefined ? [trigger] : [])),
-          lane(reconciler, number),
-        ),
-      ),
+      filter((event) => {
+        const routed = route(event, settings);
+        if (typeof routed === 'number') return true;
+        outlet.emit(routed);
+        return false;
+      }),
+      groupBy((event) => tenantOf(typeof event === 'string' ? event : event.id)),
+      mergeMap((tenant$, number) => tenant$.pipe(lane(reconciler, number))),
     ),
   );
+}
+
+function tenantOf(id: string): string {
+  return id.slice(0, id.indexOf('/'));
 }

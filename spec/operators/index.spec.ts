@@ -52,7 +52,6 @@ it('kreconciler/operators names these types', () => {
     'Released',
     'Requeued',
     'Result',
-    'Routed',
     'Snapshot',
     'Started',
     'Step',

@@ -2,7 +2,7 @@ import { ofKind, reconcile, type Step } from 'kreconciler/operators';
 import { asapScheduler, type SchedulerLike, Subject } from 'rxjs';
 import { expect, test } from 'vitest';
 
-test('should date no step before the one ahead of it, though who sees a run end takes his time and asks for more', () => {
+test('should date what a step causes at once to the moment of that step, though who sees it takes his time, and no step before the one ahead', () => {
   let now = 0;
   const scheduler: SchedulerLike = { now: () => now, schedule: asapScheduler.schedule.bind(asapScheduler) };
   const events = new Subject<string>();
@@ -19,8 +19,8 @@ test('should date no step before the one ahead of it, though who sees a run end 
     'started a 0',
     'enqueued b 0',
     'succeeded a 0',
-    'enqueued c 5',
-    'started b 5',
+    'enqueued c 0',
+    'started b 0',
     'succeeded b 5',
     'started c 5',
     'succeeded c 5',

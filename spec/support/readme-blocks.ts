@@ -18,7 +18,7 @@ const TAKEN_FOR_GRANTED = `
     const { context }: typeof api;
     const { it, expect }: typeof vitest;
     const { acknowledge, logSteps, recordMetrics, tracing, RetryError, constant, loop, reconcile, resync, route, Controller }: typeof all;
-    const { debounceTime, defer, filter, from, fromEvent, groupBy, lastValueFrom, map, mergeMap, of, retry, tap, timer }: typeof rxjs;
+    const { debounceTime, defer, EMPTY, filter, from, fromEvent, groupBy, lastValueFrom, map, mergeMap, of, retry, tap, timer }: typeof rxjs;
     const changes$: rxjs.Observable<string>;
     const ids$: rxjs.Observable<string>;
     const requests$: rxjs.Observable<string>;
