@@ -11,6 +11,7 @@ const ERROR = new Error('the first run of each id');
 /** Each id fails once and is retried within 5 s of virtual time, with `waiting` of them waiting at once. */
 export function retries(waiting: number): Case {
   return {
+    baseline: 'fifo',
     title: `each id fails once, random delays up to 5 s (virtual time), ${waiting.toLocaleString('en')} waiting`,
     needs: 'retry',
     columns: [
