@@ -202,8 +202,10 @@ export class Workqueue {
     tick.fire();
     for (let entry = tick.members.shift(); entry !== undefined; entry = tick.members.shift()) {
       entry.tick = undefined;
-      // Only if a clock was set can it be woken before its embargo has ended. E1 holds whatever the clocks say.
-      if (entry.retry?.embargo.fired === false) this.#join(entry, entry.retry.embargo);
+      // If a clock was set it may have been woken too soon. What has fired counts, whatever the clocks say (T4, E1).
+      const { retry } = entry;
+      if (retry?.embargo.fired === false) this.#join(entry, retry.embargo);
+      else if (retry?.deadline.fired === false && entry.reason === 'retry') this.#join(entry, retry.deadline);
       else if (entry.state === 'waiting') this.#enqueueWaiting(entry, entry.reason, at);
     }
   }
@@ -324,20 +326,26 @@ export class Workqueue {
   /** Lets `entry` wait for its retry, and returns for how long. */
   #retry(entry: Entry, failures: number, error: unknown, at: number): number {
     const { delayResolution } = this.config;
-    const before = entry.retry?.early === true ? entry.retry : undefined;
-    const asked = retryDelayOf(error) ?? (before === undefined ? this.#backoff(failures, error) : 0);
-    let delay = Math.max(asked, delayResolution);
-    let deadline = before?.deadline;
-    // An early run moves the deadline later at most; once the deadline has passed, the embargo is the next.
-    if (deadline === undefined || deadline.fired || deadline.due < at + delay) deadline = this.#ticks.after(delay, at);
-    // No longer than it was armed for, though the clock may have been set back.
-    else delay = deadline.due - Math.max(at, deadline.armedAt);
+    const asked = retryDelayOf(error);
     const embargo = this.#ticks.after(delayResolution, at);
+    let deadline = entry.retry?.early === true ? entry.retry.deadline : undefined;
+    let delay: number;
+    if (deadline === undefined || deadline.fired) {
+      delay = Math.max(asked ?? (deadline === undefined ? this.#backoff(failures, error) : 0), delayResolution);
+      deadline = this.#ticks.after(delay, at);
+    } else {
+      // An early run leaves the deadline where it was. No longer than it was armed for, though the clock may have been set back.
+      delay = Math.max(deadline.due - Math.max(at, deadline.armedAt), delayResolution);
+      if (asked !== undefined && asked > delay) {
+        delay = asked;
+        deadline = this.#ticks.after(asked, at);
+      }
+    }
     embargo.hold();
     deadline.hold();
     this.#forgetRetry(entry);
     entry.retry = { failures, embargo, deadline, early: false };
-    this.#wait(entry, 'retry', deadline);
+    this.#wait(entry, 'retry', deadline.due > embargo.due ? deadline : embargo);
     if (entry.mark === undefined) return delay;
     this.#takeMark(entry);
     this.#pullForward(entry);

@@ -404,6 +404,19 @@ describe('E1: after a failure', () => {
     expect(a.fail().told()).toEqual(['requeued a, attempt 2, delay 1000']);
   });
 
+  it('T4: an early run that fails leaves the deadline where it was, though the clock is set forward', () => {
+    const a = queue({ maxItemRetries: 1, backoff: constant(1000) }).offer('a').start().fail();
+    const [embargo, deadline] = [...a.armed].sort((x, y) => x.due - y.due);
+    a.queue.wake(embargo!, 100);
+    a.now = 1_000_000;
+    a.offer('a').start().take();
+    expect(a.fail().told()).toEqual(['requeued a, attempt 2, delay 100']);
+    a.queue.wake([...a.armed].at(-1)!, 1_000_100);
+    expect(a.told()).toEqual([]);
+    a.queue.wake(deadline!, 1_000_900);
+    expect(a.start().fail().told()).toEqual(['enqueued a, retry', 'started a, retry, attempt 2', 'dropped a, retries, attempt 2']);
+  });
+
   it('T4: the embargo holds though the clock is set forward', () => {
     const a = given['waiting after a failure, under embargo']();
     a.now = 5000;

@@ -217,20 +217,19 @@ export class WorkqueueModel {
   /** E1, R2 and the cell "running, dirty" x "its run fails". */
   #retry(name: string, id: Id, failed: Failed, failures: number, embargo: number, at: number, ended: object): void {
     const { delayResolution } = this.config;
-    const own = this.retryDelayOf(failed.error) ?? (id.early ? 0 : this.#backoff(failures, failed.error));
-    const asked = Math.max(own, delayResolution);
-    let deadline = this.#tick(at + asked);
-    let delay = asked;
-    if (id.early && id.deadline! >= deadline) {
-      deadline = id.deadline!;
-      delay = deadline - at;
+    const own = this.retryDelayOf(failed.error);
+    let delay = Math.max(own ?? (id.early ? 0 : this.#backoff(failures, failed.error)), delayResolution);
+    let deadline = this.#tick(at + delay);
+    if (id.early && at < id.deadline!) {
+      const left = Math.max(id.deadline! - at, delayResolution);
+      if (own === undefined || own <= left) [delay, deadline] = [left, id.deadline!];
     }
     const { dirty } = id;
     if (dirty !== undefined) delay = delayResolution;
     this.#tell('requeued', name, at, { ...ended, delay, ...failed });
     Object.assign(id, { state: 'waiting', reason: 'retry', failures, embargo, deadline, requeued: true, early: false, dirty: undefined });
     this.#join(id.streams, dirty ?? []);
-    id.wake = this.#wakeAt(deadline);
+    id.wake = this.#wakeAt(Math.max(deadline, embargo));
     if (dirty !== undefined) this.#pullForward(id);
   }
 
