@@ -7,7 +7,8 @@ import { stateOf } from '../../examples/supervisor/state.js';
 import { until } from './until.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const MAIN = join(ROOT, 'examples', 'supervisor', 'main.ts');
+/** The program as a user starts it. */
+const MAIN = ['--import', 'tsx', join(ROOT, 'examples', 'supervisor', 'main.ts')];
 
 /** A step as `--json` prints it. */
 export interface PrintedStep {
@@ -25,8 +26,8 @@ export class Supervisor {
   stdout = '';
   stderr = '';
 
-  constructor(...args: readonly string[]) {
-    this.process = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+  constructor(args: readonly string[]) {
+    this.process = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
     this.process.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
     this.process.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
     this.exited = new Promise((resolve) => {
@@ -61,12 +62,12 @@ export class Place {
   readonly state = join(this.#root, 'state');
   readonly #supervisors: Supervisor[] = [];
 
-  constructor() {
+  constructor(readonly program: readonly string[] = MAIN) {
     mkdirSync(this.dir);
   }
 
   supervise(...args: readonly string[]): Supervisor {
-    const supervisor = new Supervisor('--dir', this.dir, '--state', this.state, '--json', ...args);
+    const supervisor = new Supervisor([...this.program, '--dir', this.dir, '--state', this.state, '--json', ...args]);
     this.#supervisors.push(supervisor);
     return supervisor;
   }
@@ -85,7 +86,9 @@ export class Place {
   /** Ends all that may be left, also after a failure: a new supervisor finds what others have left behind. */
   async [Symbol.asyncDispose](): Promise<void> {
     const last = this.#supervisors.find(({ process: { exitCode, signalCode } }) => exitCode === null && signalCode === null);
-    await (last ?? this.supervise('--for', '0.001')).kill('SIGTERM');
+    const end = await last?.kill('SIGTERM');
+    // The signal may have come before it listened to signals; and a new one is sent none for that reason.
+    if (end?.code !== 0) this.supervise('--for', '0.001');
     await Promise.all(this.#supervisors.map(({ exited }) => exited));
     for (const folder of [stateOf(this.dir), this.#root]) rmSync(folder, { recursive: true, force: true });
   }

@@ -1,9 +1,13 @@
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { bundled } from '../../support/bundled.js';
 import { sleepers, uniqueSleep } from '../../support/sleepers.js';
 import { Place } from '../../support/supervisor.js';
 import { until } from '../../support/until.js';
+
+const program = bundled('examples/supervisor/main.ts');
+const aPlace = () => new Place([program]);
 
 /** Waits until so many sleep so long, and gives their pids. */
 const running = (seconds: string, count: number) =>
@@ -22,7 +26,7 @@ const begun = (place: Place) => until('the supervisor has begun', () => existsSy
 
 describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   it('should run what the folder says, and on Ctrl-C leave nothing behind and exit 0', async () => {
-    await using place = new Place();
+    await using place = aPlace();
     const [a, b] = [uniqueSleep(), uniqueSleep()];
     place.write('a', sleep(a, 2));
     place.write('b', sleep(b));
@@ -33,7 +37,7 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   });
 
   it('should restart what an edit changes, and leave running what it does not', async () => {
-    await using place = new Place();
+    await using place = aPlace();
     const [a, b] = [uniqueSleep(), uniqueSleep()];
     place.write('a', sleep(a, 1));
     place.supervise();
@@ -48,7 +52,7 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   });
 
   it('should start a service whose file is new, and stop one whose file is deleted', async () => {
-    await using place = new Place();
+    await using place = aPlace();
     const a = uniqueSleep();
     const supervisor = place.supervise();
     await begun(place);
@@ -64,7 +68,7 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   });
 
   it('should bring back at once a process that was killed', async () => {
-    await using place = new Place();
+    await using place = aPlace();
     const a = uniqueSleep();
     place.write('a', sleep(a, 2));
     const supervisor = place.supervise();
@@ -77,7 +81,7 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   });
 
   it('should end what a killed process has left behind before it starts it anew', async () => {
-    await using place = new Place();
+    await using place = aPlace();
     const a = uniqueSleep();
     place.write('a', { command: ['sh', '-c', `echo $$; sleep ${a}; echo`], replicas: 1 });
     const supervisor = place.supervise();
@@ -90,7 +94,7 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   });
 
   it('should report a broken file as an error of that id alone, leave its processes running, and heal when it is mended', async () => {
-    await using place = new Place();
+    await using place = aPlace();
     const [a, b, other] = [uniqueSleep(), uniqueSleep(), uniqueSleep()];
     place.write('a', sleep(a));
     place.write('other', sleep(other));
@@ -111,7 +115,7 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
     ['ends at once', ['true'], /^a\.0 exited with code 0 after \d\.\d s$/],
     ['is no program', ['no-such-program'], /^a\.0 cannot be started: spawn no-such-program ENOENT$/],
   ])('should start a command that %s ever more rarely, and others meanwhile', async (_, command, message) => {
-    await using place = new Place();
+    await using place = aPlace();
     const b = uniqueSleep();
     place.write('a', { command });
     place.write('b', sleep(b));
@@ -124,7 +128,7 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   });
 
   it('should not start at once what has crashed later', async () => {
-    await using place = new Place();
+    await using place = aPlace();
     place.write('a', { command: ['sh', '-c', 'sleep 1.3; exit 4'] });
     const supervisor = place.supervise();
     const failed = await supervisor.step('a', 'requeued');
@@ -133,7 +137,7 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   });
 
   it('should kill what does not end by SIGTERM after the grace', async () => {
-    await using place = new Place();
+    await using place = aPlace();
     const [a, b] = [uniqueSleep(), uniqueSleep()];
     place.write('a', deaf(a));
     const supervisor = place.supervise('--grace', '0.3');
@@ -145,7 +149,7 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   });
 
   it('should kill all at once on a second Ctrl-C', async () => {
-    await using place = new Place();
+    await using place = aPlace();
     const a = uniqueSleep();
     place.write('a', deaf(a));
     const supervisor = place.supervise('--grace', '600');
@@ -158,7 +162,7 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   });
 
   it('should go on with what runs after it was itself killed, and mend what has changed meanwhile', async () => {
-    await using place = new Place();
+    await using place = aPlace();
     const [kept, deleted, before, after] = [uniqueSleep(), uniqueSleep(), uniqueSleep(), uniqueSleep()];
     place.write('kept', sleep(kept, 2));
     place.write('deleted', sleep(deleted));
@@ -181,7 +185,7 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   });
 
   it('should find what was started but not recorded', async () => {
-    await using place = new Place();
+    await using place = aPlace();
     const a = uniqueSleep();
     place.write('a', sleep(a, 2));
     const first = place.supervise();
@@ -194,7 +198,7 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   });
 
   it('should not mind that its state is cleared away while it runs', async () => {
-    await using place = new Place();
+    await using place = aPlace();
     const a = uniqueSleep();
     place.write('a', sleep(a, 1));
     const supervisor = place.supervise();
@@ -208,7 +212,7 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   });
 
   it('should never have run a process twice, however often it is killed while it starts them', async () => {
-    await using place = new Place();
+    await using place = aPlace();
     const a = uniqueSleep();
     place.write('a', sleep(a, 20));
     for (let round = 0; round < 4; round++) {
@@ -224,7 +228,7 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   });
 
   it('should let its processes print on when it is killed', async () => {
-    await using place = new Place();
+    await using place = aPlace();
     place.write('a', { command: ['sh', '-c', 'while echo tick; do sleep 0.1; done'] });
     const supervisor = place.supervise();
     await supervisor.step('a', 'succeeded');
@@ -235,7 +239,7 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   });
 
   it('should refuse to look after a folder that another one looks after', async () => {
-    await using place = new Place();
+    await using place = aPlace();
     const first = place.supervise();
     await begun(place);
     const second = place.supervise();
@@ -246,7 +250,7 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   });
 
   it('should refuse bad options with a clear error and exit code 2', async () => {
-    await using place = new Place();
+    await using place = aPlace();
     const supervisor = place.supervise('--workers', 'many');
     expect(await supervisor.exited).toEqual({ code: 2, signal: null });
     expect(supervisor.stderr).toBe('Expected `--workers` to be an integer >= 1, got `many`\n');
@@ -254,7 +258,7 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   });
 
   it('should end in good order when nobody reads its output any more', async () => {
-    await using place = new Place();
+    await using place = aPlace();
     const a = uniqueSleep();
     place.write('a', sleep(a));
     const supervisor = place.supervise();
