@@ -28,7 +28,7 @@ describe.concurrent('an example', { timeout: 60_000 }, () => {
     try {
       cpSync(join(ROOT, 'examples/supervisor/services'), root, { recursive: true });
       writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
-      const stdout = await npm('start', '--for', '3', '--json', '--dir', root, '--state', join(root, 'state'));
+      const stdout = await npm('start', '--for', '5', '--json', '--dir', root, '--state', join(root, 'state'));
       const steps = stdout
         .trimEnd()
         .split('\n')

@@ -56,7 +56,7 @@ async function live(): Promise<void> {
       case 'polls': return reason === 'event' ? { requeueDelay: 20 } : {};
       case 'waits': case 'waits too': return { requeueDelay: 60_000 };
       case 'slow': await sleep(20); return undefined;
-      case 'hangs': await sleep(2000, undefined, { ref: false }); return undefined;
+      case 'hangs': await sleep(60_000, undefined, { ref: false }); return undefined;
       default: return undefined;
     }
   };
@@ -67,7 +67,7 @@ async function live(): Promise<void> {
   };
   const quiet = observability({ logger: noopLogger });
   const controller = new Controller(
-    { name: 'zones', leaderElectionEnabled: false, delayResolution: 5, backoff: constant(5), maxItemRetries: 1, delayQueueSize: 3, workerQueueSize: 5, maxReconcileTime: 50, observability: quiet },
+    { name: 'zones', leaderElectionEnabled: false, delayResolution: 5, backoff: constant(5), maxItemRetries: 1, delayQueueSize: 3, workerQueueSize: 5, maxReconcileTime: 250, observability: quiet },
     reconciler,
     { files: events, resync: resync({ every: 1000, list, backoff: constant(1), observability: quiet }) },
   );

@@ -129,7 +129,8 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
 
   it('should not start at once what has crashed later', async () => {
     await using place = aPlace();
-    place.write('a', { command: ['sh', '-c', 'sleep 1.3; exit 4'] });
+    // After a second it counts as started; on a busy machine the supervisor may look late.
+    place.write('a', { command: ['sh', '-c', 'sleep 2.5; exit 4'] });
     const supervisor = place.supervise();
     const failed = await supervisor.step('a', 'requeued');
     expect(failed.error?.message).toBe('a.0 exited with code 4');

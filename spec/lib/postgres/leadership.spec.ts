@@ -10,8 +10,11 @@ import { counted } from '../../support/counted.js';
 import { deferred } from '../../support/deferred.js';
 import { flakyProxy } from '../../support/flaky-proxy.js';
 
-/** Real time on a real server: the times are short, and only order and bounds are asserted. */
-const quick = { heartbeat: 50, deadline: 300, retry: 50, observability: observability({ logger: noopLogger }) };
+/**
+ * Real time on a real server: the times are short, and only order and bounds are asserted. But a machine that is busy must
+ * not seem to be a server that does not answer.
+ */
+const quick = { heartbeat: 50, deadline: 10_000, retry: 50, observability: observability({ logger: noopLogger }) };
 
 let server: Database;
 let pool: pg.Pool;
@@ -38,7 +41,7 @@ function aName(): string {
 
 /** Until `holds` throws no more. */
 function eventually(holds: () => unknown): Promise<unknown> {
-  return vi.waitFor(holds, { timeout: 8_000, interval: 5 });
+  return vi.waitFor(holds, { timeout: 30_000, interval: 5 });
 }
 
 /** One that competes, and all it has said so far. */
@@ -140,7 +143,8 @@ describe('leadership', () => {
   it('should say false before the lock is free, when PostgreSQL does not answer any more', async () => {
     const name = aName();
     const proxy = await flakyProxy(server.url);
-    const one = replica({ name, connection: proxy.url });
+    const deadline = 500;
+    const one = replica({ name, deadline, connection: proxy.url });
     await one.leads();
     const two = replica({ name });
     const since = performance.now();
@@ -150,9 +154,9 @@ describe('leadership', () => {
     expect(two.said).toEqual([false]);
     await two.leads();
     const handedOver = performance.now() - since;
-    // The second is for a machine that is busy.
-    expect(noticed).toBeLessThan(quick.heartbeat + quick.deadline + 1_000);
-    expect(handedOver).toBeLessThan(2 * 1.2 * quick.retry + 2 * quick.deadline + 1_000);
+    // The two seconds are for a machine that is busy.
+    expect(noticed).toBeLessThan(quick.heartbeat + deadline + 2_000);
+    expect(handedOver).toBeLessThan(2 * 1.2 * quick.retry + 2 * deadline + 2_000);
     proxy.thaw();
     two.stepDown();
     await one.leads();
@@ -166,7 +170,7 @@ describe('leadership', () => {
     await one.leads();
     await server.restart();
     await eventually(() => expect(one.said).toEqual([false, { term: 1 }, false, { term: 2 }]));
-  }, 20_000);
+  });
 
   it('should leave nothing behind when it is unsubscribed, at whatever moment', async () => {
     const name = aName();
@@ -238,7 +242,7 @@ describe('leadership', () => {
     const writer = await pool.connect();
     await writer.query('BEGIN');
     await writer.query('SELECT FROM kreconciler_terms WHERE name = $1 AND term = 1 FOR SHARE', [name]);
-    const two = replica({ name, deadline: 5_000 });
+    const two = replica({ name });
     one.stepDown();
     await eventually(async () => expect(await holders(name)).toHaveLength(1));
     await pause(100);
@@ -334,7 +338,7 @@ describe('leadership, of a Controller', () => {
     await done;
     expect([open(), subscribed(), list.mock.calls.length]).toEqual([0, 100, 200]);
     await eventually(async () => expect(await connections()).toBe(0));
-  }, 30_000);
+  });
 
   it('L5 should free the lock only after the work has stopped', async () => {
     const name = aName();
