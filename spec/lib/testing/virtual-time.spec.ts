@@ -115,7 +115,7 @@ describe('virtualTime', () => {
 
   it('should name the real timer for which a reconciler waits', async () => {
     const waiting = virtualTime(async (clock) => {
-      loop(clock, () => setTimeout(50));
+      loop(clock, () => setTimeout(5000));
       await clock.advance(100_000);
     });
     await expect(waiting).rejects.toThrow(/cannot wait for the real world, and at 0 ms .*\n {2}Timeout at .*virtual-time\.spec/su);
@@ -146,7 +146,7 @@ describe('virtualTime', () => {
   });
 
   it.each<[string, (clock: VirtualClock) => Promise<unknown>, RegExp]>([
-    ['waits for the real world', () => setTimeout(20), /real world, and at 0 ms .*Timeout/su],
+    ['waits for the real world', () => setTimeout(5000), /real world, and at 0 ms .*Timeout/su],
     ['waits for virtual time', (clock) => clock.sleep(250), /waits for virtual time: the next timer is due at 250 ms, call `clock.advance`/],
     ['waits for nothing', () => new Promise(() => undefined), /will never come/],
   ])('should not hang if the body %s', async (_, body, message) => {
