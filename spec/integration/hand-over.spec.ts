@@ -51,16 +51,22 @@ describe.runIf(onlyInIntegration)('three replicas', () => {
     return started;
   };
 
-  /** Who holds the lock. */
-  const leader = async (): Promise<Replica | undefined> => {
+  /** Who holds the lock; rejects where nobody does who is alive. */
+  const leader = async (): Promise<Replica> => {
     const { rows } = await pool.query<{ name: string }>(
       `SELECT application_name AS name FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND granted`,
     );
-    return replicas.find(({ name, isAlive }) => isAlive && name === rows[0]?.name);
+    const found = replicas.find(({ name, isAlive }) => isAlive && name === rows[0]?.name);
+    if (found === undefined) throw new Error(`No replica that is alive leads, but ${String(rows[0]?.name)}`);
+    return found;
   };
   const term = async (): Promise<number> => {
     const { rows } = await pool.query<{ term: string }>(`SELECT term FROM kreconciler_terms WHERE name = 'chaos'`);
     return Number(rows[0]?.term ?? 0);
+  };
+  /** From then on it listens to signals. */
+  const started = async ({ lines }: Replica): Promise<void> => {
+    await vi.waitFor(() => expect(lines.map(({ message }) => message)).toContain('starts'), { timeout: 30_000 });
   };
   const newTerm = async (after: number): Promise<void> => {
     await vi.waitFor(async () => expect(await term()).toBeGreaterThan(after), { timeout: 30_000, interval: 10 });
@@ -107,7 +113,7 @@ describe.runIf(onlyInIntegration)('three replicas', () => {
     for (let round = 0; Date.now() < until; round++) {
       await pause(1_000 + 500 * Math.random());
       const kind = (['killed', 'stopped', 'cut', 'restarted'] as const)[round % 4]!;
-      const hurt = await vi.waitFor(async () => (await leader())!, { timeout: 30_000, interval: 20 });
+      const hurt = await vi.waitFor(leader, { timeout: 30_000, interval: 20 });
       const before = await term();
       const mend = await harm[kind](hurt);
       const since = performance.now();
@@ -146,6 +152,8 @@ describe.runIf(onlyInIntegration)('three replicas', () => {
     }
 
     const alive = replicas.filter(({ isAlive }) => isAlive);
+    // The last of them may have been started a moment ago.
+    await Promise.all(alive.map(started));
     for (const { kill } of alive) kill('SIGTERM');
     expect(await Promise.all(alive.map(({ ended }) => ended))).toEqual([0, 0, 0]);
   });
@@ -153,13 +161,22 @@ describe.runIf(onlyInIntegration)('three replicas', () => {
   it('should finish its work on SIGTERM, and only then let the next one lead, at once and without an error', { timeout: 60_000 }, async () => {
     await pool.query('TRUNCATE desired, actual, writes');
     const one = start('one', { SLOWNESS: '4000' });
-    await vi.waitFor(async () => expect(await leader()).toBe(one), { timeout: 20_000 });
+    // By its name: a replica would be printed with its process and all that belongs to it.
+    await vi.waitFor(async () => expect((await leader()).name).toBe('one'), { timeout: 20_000 });
     const two = start('two');
-    await vi.waitFor(() => expect(two.lines.map(({ message }) => message)).toContain('starts'), { timeout: 20_000 });
-    await pause(2_000);
+    // It listens to whoever steps down, and has tried once.
+    await vi.waitFor(
+      async () => {
+        const { rowCount } = await pool.query(
+          `SELECT FROM pg_stat_activity WHERE application_name = 'two' AND query LIKE 'SELECT pg_try_advisory_lock%' AND state = 'idle'`,
+        );
+        expect(rowCount).toBe(1);
+      },
+      { timeout: 20_000 },
+    );
     const before = await term();
     await pool.query(`INSERT INTO desired SELECT 'last ' || i, 1 FROM generate_series(1, 4) AS i`);
-    await vi.waitFor(() => expect(one.lines.filter(({ started }) => started !== undefined)).not.toHaveLength(0), { timeout: 5_000 });
+    await vi.waitFor(() => expect(one.lines.filter(({ started }) => started !== undefined)).not.toHaveLength(0), { timeout: 20_000 });
     one.kill('SIGTERM');
     expect(await one.ended).toBe(0);
     const begun = one.lines.flatMap(({ started }) => started ?? []);
