@@ -163,9 +163,14 @@ describe('notifications', () => {
     const { lines, observability } = memory();
     const source = notifications({ connection: server.url, channel: 'services', ...quick, observability });
     const rejected = lastValueFrom(source.pipe(reconcile(() => undefined), ofKind('rejected'), take(1)));
-    const again = setInterval(() => void notify('services', ''), 20);
+    // Until it listens. None may come so late that the next test hears it.
+    const heard = new AbortController();
+    const notifying = (async () => {
+      while (!heard.signal.aborted) await notify('services', '');
+    })();
     expect(await rejected).toMatchObject({ id: '', reason: 'invalid_id' });
-    clearInterval(again);
+    heard.abort();
+    await notifying;
     expect(lines[0]).toEqual({ message: 'A notification holds no id', fields: { channel: 'services' } });
   });
 
