@@ -59,6 +59,8 @@ describe('where somebody has defined `Symbol.observable`', () => {
 
   afterEach(() => {
     Reflect.deleteProperty(Symbol, 'observable');
+    // Nobody else shall import the modules that have seen it.
+    vi.resetModules();
   });
 
   it('B5: should know an Observable by the symbol, and by the string as before', async () => {
