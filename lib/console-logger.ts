@@ -9,7 +9,8 @@ const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
  * new Controller({ observability: observability({ logger: consoleLogger('debug') }) }, reconciler, streams);
  */
 export function consoleLogger(level: LogLevel = 'info', bound: LogFields = {}): Logger {
-  const isEnabled = (at: LogLevel): boolean => LEVELS.indexOf(at) >= LEVELS.indexOf(level);
+  const least = LEVELS.indexOf(level);
+  const isEnabled = (at: LogLevel): boolean => LEVELS.indexOf(at) >= least;
   const log =
     (at: LogLevel) =>
     (message: string, fields: LogFields = {}): void => {

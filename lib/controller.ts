@@ -5,11 +5,10 @@ import {
   filter,
   fromEvent,
   ignoreElements,
-  lastValueFrom,
   map,
   merge,
   NEVER,
-  type Observable,
+  Observable,
   of,
   ReplaySubject,
   startWith,
@@ -20,7 +19,7 @@ import {
 import { reconcileWith } from '../operators/reconcile.js';
 import { callable } from '../operators/config.js';
 import { expected } from '../operators/expected.js';
-import type { Reconciler, Step } from '../operators/types.js';
+import type { Reconciler, Step, Trigger } from '../operators/types.js';
 import { whileLeading } from '../operators/while-leading.js';
 import type { Workqueue } from '../operators/workqueue.js';
 import { type Config, type Settings, settings } from './config.js';
@@ -95,7 +94,10 @@ export class Controller {
       resetOnDisconnect: false,
     });
     const lost = new Subject<void>();
-    const done = lastValueFrom(this.#loop(leads, lost, aborted(signal)), { defaultValue: undefined });
+    const done = this.#loop(leads, lost, aborted(signal)).forEach((step) => {
+      // A Subject costs much even if nobody listens.
+      if (this.#steps.observed) this.#steps.next(step);
+    });
     // After the loop has: on loss the streams are let go first, so that nothing comes in once all is dropped (L2).
     const terms = leads.subscribe({
       next: (now) => {
@@ -132,22 +134,26 @@ export class Controller {
   }
 
   /** One loop lives over all terms, with the streams gated in front of it, so that an id stays serial across them (L7). */
-  #loop(leads: Observable<Leading>, reset: Observable<void>, stop: Observable<unknown>): Observable<never> {
+  #loop(leads: Observable<Leading>, reset: Observable<void>, stop: Observable<unknown>): Observable<Step> {
     const isLeading = leads.pipe(map((now) => now !== false));
-    const telemetry = instrument(this.#settings.observability, { ...this.#settings, leading: isLeading });
-    const streams = merge(...Object.entries(this.#streams).map(([name, stream]) => eventStream(name, stream)));
-    return concat(streams, this.#settled()).pipe(
-      whileLeading(isLeading),
-      reconcileWith(telemetry.traced(this.#reconciler) as Reconciler, { ...this.#settings, reset: merge(reset, this.#settings.reset), stop: merge(stop, this.#settings.stop) }, {
+    const settings = { ...this.#settings, reset: merge(reset, this.#settings.reset), stop: merge(stop, this.#settings.stop) };
+    const telemetry = instrument(settings.observability, { ...settings, leading: isLeading });
+    return this.#events(isLeading).pipe(
+      reconcileWith(telemetry.traced(this.#reconciler) as Reconciler, settings, {
         Context: controllerContext(telemetry.loggerFor, () => (this.#leading === false ? undefined : this.#leading.term)),
         inspector: (queue) => this.#queues.push(queue),
       }),
       telemetry.steps,
-      tap((step) => {
-        this.#steps.next(step);
-      }),
-      ignoreElements(),
     );
+  }
+
+  /** What the streams say while this process leads; ends with them, once everything has settled. */
+  #events(isLeading: Observable<boolean>): Observable<Trigger> {
+    // Made by hand: what begins and ends goes through these operators, and events past them; the way would cost more than the run.
+    return new Observable((events) => {
+      const streams = Object.entries(this.#streams).map(([name, stream]) => eventStream(name, stream, events));
+      return concat(merge(...streams), this.#settled()).pipe(whileLeading(isLeading)).subscribe(events);
+    });
   }
 
   /** Completes once nothing is ready, running or waiting: until then, losing the lead must bring the streams back (L3). */

@@ -1,4 +1,4 @@
-import { catchError, map, type Observable, type ObservableInput, throwError } from 'rxjs';
+import { catchError, ignoreElements, type NextObserver, type Observable, type ObservableInput, tap, throwError } from 'rxjs';
 import { expected } from '../operators/expected.js';
 import { isObservableInput } from '../operators/observable-input.js';
 import type { Trigger } from '../operators/types.js';
@@ -21,14 +21,17 @@ export type EventStream =
   | ObservableInput<string | Trigger>
   | ((signal: AbortSignal) => ObservableInput<string | Trigger>);
 
-/** The events of one stream, each marked with the stream's name; its failure names it too. */
-export function eventStream(name: string, stream: EventStream): Observable<Trigger> {
+/** Hands the events of one stream to `events`, each marked with the stream's name. Ends with the stream, whose failure names it too. */
+export function eventStream(name: string, stream: EventStream, events: NextObserver<Trigger>): Observable<never> {
   return withSignal((signal) => {
-    const events = typeof stream === 'function' ? stream(signal) : stream;
-    expected(`streams.${name}`, events, 'a function that returns an Observable, promise or iterable', isObservableInput(events));
-    return events;
+    const source = typeof stream === 'function' ? stream(signal) : stream;
+    expected(`streams.${name}`, source, 'a function that returns an Observable, promise or iterable', isObservableInput(source));
+    return source;
   }).pipe(
-    map((event) => marked(event, name)),
+    tap((event) => {
+      events.next(marked(event, name));
+    }),
+    ignoreElements(),
     catchError((error: unknown) => throwError(() => failed(`Event stream \`${name}\``, error))),
   );
 }

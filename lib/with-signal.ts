@@ -1,4 +1,4 @@
-import { defer, finalize, from, type Observable, type ObservableInput, tap } from 'rxjs';
+import { defer, from, type Observable, type ObservableInput, tap } from 'rxjs';
 
 /**
  * What `make` returns, with a signal that aborts when it is let go before its end. After a completion it does not: nothing
@@ -7,16 +7,9 @@ import { defer, finalize, from, type Observable, type ObservableInput, tap } fro
 export function withSignal<T>(make: (signal: AbortSignal) => ObservableInput<T>): Observable<T> {
   return defer(() => {
     const controller = new AbortController();
-    let completed = false;
-    return from(make(controller.signal)).pipe(
-      tap({
-        complete: () => {
-          completed = true;
-        },
-      }),
-      finalize(() => {
-        if (!completed) controller.abort();
-      }),
-    );
+    const abort = (): void => {
+      controller.abort();
+    };
+    return from(make(controller.signal)).pipe(tap({ error: abort, unsubscribe: abort }));
   });
 }

@@ -1,4 +1,4 @@
-import { context, metrics, trace } from '@opentelemetry/api';
+import { context, trace } from '@opentelemetry/api';
 import { type MonoTypeOperatorFunction, pipe } from 'rxjs';
 import type { ReconcileContext, Reconciler, Step } from '../../operators/types.js';
 import type { Logger } from '../logger.js';
@@ -23,21 +23,21 @@ export interface Instrumented {
 }
 
 /**
- * Takes meter and tracer now, so it is to be called when the loop starts: an SDK that was registered after the import is
- * then heard of, and with none it costs next to nothing.
+ * What measures, traces and logs one loop. Global providers are looked up when the loop starts: an SDK that was registered
+ * after the import is then heard of, and with none it costs next to nothing.
  *
  * @example
  * const { traced, steps } = instrument(observability({ logger }), { name: 'zones' });
  * ids$.pipe(reconcile(traced(reconciler)), steps).subscribe();
  */
 export function instrument(observability: Observability, config: InstrumentConfig = {}): Instrumented {
-  const { meterProvider = metrics.getMeterProvider(), tracerProvider = trace.getTracerProvider() } = observability;
+  const { meterProvider, tracerProvider } = observability;
   const { name } = config;
   const logger = name === undefined ? observability.logger : observability.logger.with({ controller: name });
-  const traces = tracing({ ...config, tracer: tracerProvider.getTracer(SCOPE) });
+  const traces = tracing({ ...config, tracer: tracerProvider?.getTracer(SCOPE) });
   return {
     traced: traces.traced,
-    steps: pipe(recordMetrics({ ...config, meter: meterProvider.getMeter(SCOPE) }), traces.record(), logSteps(logger, traces)),
+    steps: pipe(recordMetrics({ ...config, meter: meterProvider?.getMeter(SCOPE) }), traces.record(), logSteps(logger, traces)),
     loggerFor: ({ id, worker, attempt }) => {
       // Without a context manager no span is active, but it is known all the same.
       const span = trace.getSpanContext(context.active()) ?? traces.spanContext(id);

@@ -1,4 +1,4 @@
-import { isSpanContextValid, type SpanContext, trace, type Tracer } from '@opentelemetry/api';
+import { isSpanContextValid, ProxyTracer, type SpanContext, trace, type Tracer } from '@opentelemetry/api';
 import { defer, finalize, type MonoTypeOperatorFunction } from 'rxjs';
 import { expected } from '../../operators/expected.js';
 import type { Reconciler, Step } from '../../operators/types.js';
@@ -91,12 +91,15 @@ export function tracing(config: TracingConfig = {}): Tracing {
 
   return {
     traced: (reconciler) => (id, run) => {
-      const active = ids.get(id)?.active;
+      const active = tracer && ids.get(id)?.active;
       return active === undefined ? reconciler(id, run) : within(active, reconciler, id, run);
     },
     record: () => (steps) =>
       defer(() => {
-        tracer = given ?? trace.getTracer(SCOPE);
+        const now = given ?? trace.getTracer(SCOPE);
+        // One that stands for what may be registered later: there is no SDK now.
+        if (given === undefined && now instanceof ProxyTracer) return steps;
+        tracer = now;
         return steps.pipe(
           observing(follow),
           finalize(stop),
