@@ -1,7 +1,6 @@
 import type { ObservableInput } from 'rxjs';
-import { type ReconcileConfig, type ReconcileSettings, reconcileSettings } from '../operators/config.js';
+import { listenable, type ReconcileConfig, type ReconcileSettings, reconcileSettings } from '../operators/config.js';
 import { expected, expectedObject } from '../operators/expected.js';
-import { isObservableInput } from '../operators/observable-input.js';
 import { checkObservability, defaultObservability, type Observability } from './observability/observability.js';
 
 /** A term of leadership. Its number grows from term to term, so that a write can refuse an old leader. */
@@ -45,7 +44,7 @@ export function settings(config: Partial<Config>): Settings {
   const { name, leaderElectionEnabled = true, leader, observability = defaultObservability() } = config;
   expected('name', name, 'a string', name === undefined || typeof name === 'string');
   expected('leaderElectionEnabled', leaderElectionEnabled, 'a boolean', typeof leaderElectionEnabled === 'boolean');
-  expected('leader', leader, 'an Observable, promise or iterable', leader === undefined || isObservableInput(leader));
+  if (leader !== undefined) listenable('leader', leader);
   checkObservability('observability', observability);
   return { ...reconcile, name, leaderElectionEnabled, leader, observability };
 }

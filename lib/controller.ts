@@ -1,7 +1,6 @@
 import {
   BehaviorSubject,
   concat,
-  connectable,
   filter,
   fromEvent,
   ignoreElements,
@@ -84,15 +83,7 @@ export class Controller {
     if (this.#hasRun) throw new Error('This controller has been run already; make a new one');
     this.#hasRun = true;
     const { leaderElectionEnabled, leader } = this.#settings;
-    const source = leading(leaderElectionEnabled ? (leader ?? this.#leads) : of(true)).pipe(
-      tap((now) => {
-        this.#leading = now;
-      }),
-    );
-    const leads = connectable(source, {
-      connector: () => new ReplaySubject<Leading>(1),
-      resetOnDisconnect: false,
-    });
+    const leads = new ReplaySubject<Leading>(1);
     const lost = new Subject<void>();
     const done = this.#loop(leads, lost, aborted(signal)).forEach((step) => {
       // A Subject costs much even if nobody listens.
@@ -106,7 +97,13 @@ export class Controller {
       // The gate hears it as well, and it ends the loop.
       error: () => undefined,
     });
-    const lease = leads.connect();
+    const lease = leading(leaderElectionEnabled ? (leader ?? this.#leads) : of(true))
+      .pipe(
+        tap((now) => {
+          this.#leading = now;
+        }),
+      )
+      .subscribe(leads);
     try {
       await done;
     } finally {

@@ -1,11 +1,11 @@
 import { type Attributes, type Context, type Link, ROOT_CONTEXT, type Span, type SpanContext, SpanKind, SpanStatusCode, trace, type Tracer } from '@opentelemetry/api';
 import { shown } from '../../operators/expected.js';
-import type { Dropped, Merged, Requeued, Started, Trigger } from '../../operators/types.js';
+import type { Dropped, Enqueued, Merged, Requeued, Started, Trigger } from '../../operators/types.js';
 import { link, linkTo, MOST_LINKS } from './links.js';
 
 /**
  * The open spans of one id: `reconcile` from its event until it settles, and `handle` while it runs. `handle` is open only
- * while `reconcile` is.
+ * while `reconcile` is. It is told of each step by a method named after the kind.
  */
 export class IdTrace {
   /** The context in which the attempt in hand is to run. */
@@ -21,6 +21,7 @@ export class IdTrace {
   constructor(
     readonly tracer: Tracer,
     readonly id: string,
+    readonly maxTry: number,
   ) {}
 
   /** The innermost open span. */
@@ -32,7 +33,7 @@ export class IdTrace {
     return this.#root === undefined && this.#later === undefined && this.#polled === undefined;
   }
 
-  enqueued(trigger: Trigger | undefined): void {
+  enqueued({ trigger }: Enqueued): void {
     const isOpen = this.#root !== undefined;
     const root = this.#open(trigger);
     if (isOpen) this.#link(root, linkTo(trigger));
@@ -60,17 +61,16 @@ export class IdTrace {
   }
 
   succeeded(): void {
-    this.#endHandle(done);
-    this.#endRoot(done);
+    this.#end(done);
   }
 
-  requeued({ attempt, delay, failure, error }: Requeued, maxTry: number): void {
+  requeued({ attempt, delay, failure, error }: Requeued): void {
     const attributes: Attributes = { 'schedule.millis': delay, try_count: attempt };
-    if (maxTry < Infinity) attributes['max_try'] = maxTry;
+    if (this.maxTry < Infinity) attributes['max_try'] = this.maxTry;
     this.#root?.addEvent('enqueue_with_delay', attributes);
     if (failure === undefined) {
       this.#polled = this.#root?.spanContext();
-      this.succeeded();
+      this.#end(done);
     } else {
       this.#endHandle(failed(error));
       // The retry serves them, and its trace, this one, has the links already.
@@ -82,15 +82,13 @@ export class IdTrace {
     // Stopping is no failure (P5), but no success either; a poll for which there is no room has been one (R3).
     const end = failure !== undefined ? failed(error) : took !== undefined && reason === 'delay_queue_full' ? done : asItIs;
     this.#root?.setAttribute('dropped', reason);
-    this.#endHandle(end);
-    this.#endRoot(end);
+    this.#end(end);
     this.#polled = undefined;
   }
 
   /** Nothing more will be known of it. */
   close(): void {
-    this.#endHandle(asItIs);
-    this.#endRoot(asItIs);
+    this.#end(asItIs);
   }
 
   #open(trigger: Trigger | undefined): Span {
@@ -115,7 +113,8 @@ export class IdTrace {
     this.#handle = this.active = undefined;
   }
 
-  #endRoot(end: (span: Span) => void): void {
+  #end(end: (span: Span) => void): void {
+    this.#endHandle(end);
     if (this.#root !== undefined) end(this.#root);
     this.#root = undefined;
   }

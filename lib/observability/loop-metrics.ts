@@ -1,5 +1,5 @@
 import type { Attributes, Counter, Meter, ObservableGauge } from '@opentelemetry/api';
-import type { Failure, Step, Trigger } from '../../operators/types.js';
+import type { Step, Trigger } from '../../operators/types.js';
 import type { Observe } from './gauges.js';
 import { type LoopInstruments, loopInstruments, streamEventCounter } from './instruments.js';
 import { Life } from './life.js';
@@ -13,7 +13,7 @@ export class LoopMetrics {
   readonly #instruments: LoopInstruments;
   readonly #events: Counter;
   readonly #panics: Tally;
-  readonly #streams = new Map<unknown, { readonly accepted: Tally; readonly rejected: Tally }>();
+  readonly #streams = new Map<unknown, Tally>();
   readonly #workers: WorkerMetrics[] = [];
   readonly #lives = new Map<string, Life>();
 
@@ -28,55 +28,30 @@ export class LoopMetrics {
   }
 
   get gauges(): ObservableGauge[] {
-    const { queueSize, waiting, running, abandoned, leader, oldestUnconverged } = this.#instruments;
-    return [queueSize, waiting, running, abandoned, leader, oldestUnconverged];
+    return Object.values(this.#instruments.gauges);
   }
 
   follow(step: Step): void {
-    if (step.trigger !== undefined) this.#countEvent(step.trigger, step.kind === 'rejected');
+    if (step.trigger !== undefined) this.#stream(step.trigger).up(step.kind === 'rejected');
     if (step.worker < 0) return;
     const worker = this.#worker(step.worker);
-    switch (step.kind) {
-      case 'enqueued':
-        worker.enqueued.up();
-        break;
-      case 'merged':
-        worker.merged.up();
-        break;
-      case 'rejected':
-        worker.full.up();
-        return;
-      case 'started':
-        worker.started(step);
-        break;
-      case 'succeeded':
-        worker.settled(step);
-        break;
-      case 'requeued':
-      case 'dropped':
-        worker.settled(step);
-        if (isPanic(step.failure)) this.#panics.up();
-        break;
-      case 'abandoned':
-      case 'released':
-    }
+    worker.follow(step);
+    if (step.kind === 'rejected') return;
+    // What Go would call a panic: the reconciler did not get to report its error.
+    if ('failure' in step && (step.failure === 'thrown' || step.failure === 'invalid')) this.#panics.up();
     this.#followLife(step, worker);
   }
 
   /** Hands on what the counters have gained since the last time. */
   flush(): void {
-    this.#panics.flush();
-    for (const { accepted, rejected } of this.#streams.values()) {
-      accepted.flush();
-      rejected.flush();
-    }
-    this.#workers.forEach((worker) => {
-      worker.flush();
+    for (const tally of [this.#panics, ...this.#streams.values()]) tally.flush();
+    this.#workers.forEach(({ tallies }) => {
+      for (const tally of tallies) tally.flush();
     });
   }
 
   report(observe: Observe, now: number): void {
-    const { leader, oldestUnconverged } = this.#instruments;
+    const { leader, oldestUnconverged } = this.#instruments.gauges;
     this.#workers.forEach((worker) => {
       worker.report(observe);
     });
@@ -89,19 +64,18 @@ export class LoopMetrics {
   /** The loop is gone. What still ran has been handled as well, however it goes on. */
   end(now: number): void {
     for (const { worker, runningSince } of this.#lives.values()) {
-      if (runningSince !== undefined) worker.handled(Math.max(now - runningSince, 0), false);
+      if (runningSince !== undefined) worker.handled(Math.max(now - runningSince, 0));
     }
     this.flush();
   }
 
-  #countEvent({ stream }: Trigger, rejected: boolean): void {
-    let tallies = this.#streams.get(stream);
-    if (tallies === undefined) {
+  #stream({ stream }: Trigger): Tally {
+    let tally = this.#streams.get(stream);
+    if (tally === undefined) {
       const attributes = { ...this.attributes, stream: typeof stream === 'string' ? stream : '' };
-      const tally = (error: boolean): Tally => new Tally(this.#events, { ...attributes, error });
-      this.#streams.set(stream, (tallies = { accepted: tally(false), rejected: tally(true) }));
+      this.#streams.set(stream, (tally = new Tally(this.#events, attributes, 'error')));
     }
-    tallies[rejected ? 'rejected' : 'accepted'].up();
+    return tally;
   }
 
   #worker(worker: number): WorkerMetrics {
@@ -119,9 +93,4 @@ export class LoopMetrics {
     if (converged !== undefined) worker.converged(converged);
     if (life.isOver) this.#lives.delete(step.id);
   }
-}
-
-/** What Go would call a panic: the reconciler did not get to report its error. */
-function isPanic(failure: Failure | undefined): boolean {
-  return failure === 'thrown' || failure === 'invalid';
 }

@@ -1,8 +1,7 @@
 import { createNoopMeter, type Meter, metrics } from '@opentelemetry/api';
 import { asyncScheduler, defer, finalize, from, type MonoTypeOperatorFunction, NEVER, type ObservableInput, type SchedulerLike } from 'rxjs';
-import { callable, checkScheduler } from '../../operators/config.js';
+import { callable, checkScheduler, listenable } from '../../operators/config.js';
 import { expected } from '../../operators/expected.js';
-import { isObservableInput } from '../../operators/observable-input.js';
 import type { Step } from '../../operators/types.js';
 import { reportGauges } from './gauges.js';
 import { LoopMetrics } from './loop-metrics.js';
@@ -38,12 +37,11 @@ export interface RecordMetricsConfig {
  * ids$.pipe(reconcile(reconciler, config), recordMetrics({ meter: metrics.getMeter('dns'), name: 'zones' })).subscribe();
  */
 export function recordMetrics(config: RecordMetricsConfig = {}): MonoTypeOperatorFunction<Step> {
-  const { name, workerName = () => 'default', leading, scheduler = asyncScheduler } = config;
-  const { meter: given } = config;
+  const { name, workerName = () => 'default', leading, scheduler = asyncScheduler, meter: given } = config;
   expected('meter', given, 'a Meter', given === undefined || typeof (given as Partial<Meter> | null)?.createCounter === 'function');
   expected('name', name, 'a string', name === undefined || typeof name === 'string');
   callable('workerName', workerName);
-  expected('leading', leading, 'an Observable, promise or iterable', leading === undefined || isObservableInput(leading));
+  if (leading !== undefined) listenable('leading', leading);
   checkScheduler('scheduler', scheduler);
   return (steps) =>
     defer(() => {

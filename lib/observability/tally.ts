@@ -1,24 +1,26 @@
-import type { Attributes, Counter } from '@opentelemetry/api';
+import type { Attributes, AttributeValue, Counter } from '@opentelemetry/api';
 
 /**
- * What a counter has to be increased by. An SDK hashes the attributes at each `add`, which costs more than a run; so the
- * steps are counted here, and added once a collection and at the end.
+ * What a counter has to be increased by, for each value of the attribute `key` if there is one. An SDK hashes the attributes
+ * at each `add`, which costs more than a run; so the steps are counted here, and added once a collection and at the end.
  */
 export class Tally {
-  #count = 0;
+  readonly #counts = new Map<AttributeValue, number>();
 
   constructor(
     readonly counter: Counter,
     readonly attributes: Attributes,
+    readonly key?: string,
   ) {}
 
-  up(): void {
-    this.#count++;
+  up(value: AttributeValue = ''): void {
+    this.#counts.set(value, (this.#counts.get(value) ?? 0) + 1);
   }
 
   flush(): void {
-    if (this.#count === 0) return;
-    this.counter.add(this.#count, this.attributes);
-    this.#count = 0;
+    for (const [value, count] of this.#counts) {
+      this.counter.add(count, this.key === undefined ? this.attributes : { ...this.attributes, [this.key]: value });
+    }
+    this.#counts.clear();
   }
 }

@@ -58,32 +58,15 @@ export function tracing(config: TracingConfig = {}): Tracing {
   const follow = (step: Step): void => {
     seen = undefined;
     if (tracer === undefined || step.kind === 'rejected' || step.kind === 'abandoned' || step.kind === 'released') return;
-    const id = ids.get(step.id) ?? new IdTrace(tracer, step.id);
+    const known = ids.get(step.id);
+    const id = known ?? new IdTrace(tracer, step.id, maxItemRetries + 1);
     const before = id.spanContext;
-    switch (step.kind) {
-      case 'enqueued':
-        id.enqueued(step.trigger);
-        break;
-      case 'merged':
-        id.merged(step);
-        break;
-      case 'started':
-        id.started(step);
-        break;
-      case 'succeeded':
-        id.succeeded();
-        break;
-      case 'requeued':
-        id.requeued(step, maxItemRetries + 1);
-        break;
-      case 'dropped':
-        id.dropped(step);
-    }
+    id[step.kind](step as never);
     if (id.isOver) ids.delete(step.id);
-    else ids.set(step.id, id);
-    const settles = step.kind === 'succeeded' || step.kind === 'requeued' || step.kind === 'dropped';
+    else if (known === undefined) ids.set(step.id, id);
     seen = step;
-    seenIn = settles ? before : id.spanContext;
+    // What settles belongs to the span that it has ended.
+    seenIn = 'attempt' in step && step.kind !== 'started' ? before : id.spanContext;
     // Only a tracer that does nothing, for want of an SDK, makes root spans of no trace. It is asked once.
     if (works === undefined && seenIn !== undefined) works = isSpanContextValid(seenIn);
     if (works === false) stop();

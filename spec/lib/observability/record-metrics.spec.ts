@@ -73,8 +73,8 @@ describe('recordMetrics', () => {
     expect(series(all, 'kreconciler_stream_event_count')).toEqual([
       { attributes: { stream: 'a', error: false }, value: 4 },
       { attributes: { stream: 'a', error: true }, value: 2 },
-      { attributes: { stream: 'b', error: false }, value: 1 },
       { attributes: { stream: 'b', error: true }, value: 1 },
+      { attributes: { stream: 'b', error: false }, value: 1 },
       { attributes: { stream: '', error: false }, value: 1 },
     ]);
     expect(series(all, 'kreconciler_enqueue')).toEqual([
