@@ -1,6 +1,6 @@
 /* eslint-disable rxjs-x/no-subclass -- nothing else can hold also for what is piped from it */
 import { Observable, type Observer, type OperatorFunction, type Subscription } from 'rxjs';
-import { isPromiseLike } from '../operators/observable-input.js';
+import { harmless } from './observability/harmless.js';
 
 /**
  * `observed`, for observers who may throw: `onError` is told, and the process lives on, where rxjs would rethrow the error
@@ -31,25 +31,11 @@ export class Guarded<T> extends Observable<T> {
       typeof observerOrNext === 'object' && observerOrNext !== null
         ? observerOrNext
         : { next: observerOrNext ?? undefined, error: error ?? undefined, complete: complete ?? undefined };
-    const guarded = (act: () => unknown): void => {
-      try {
-        const done = act();
-        if (isPromiseLike(done)) void Promise.resolve(done).catch(this.#onError);
-      } catch (error) {
-        this.#onError(error);
-      }
-    };
+    const tell = this.#onError;
     return super.subscribe({
-      next: (value) => {
-        guarded(() => observer.next?.(value));
-      },
-      error: (error: unknown) => {
-        if (observer.error) guarded(() => observer.error?.(error));
-        else this.#onError(error);
-      },
-      complete: () => {
-        guarded(() => observer.complete?.());
-      },
+      next: harmless((value: T) => observer.next?.(value), tell),
+      error: observer.error ? harmless((error: unknown) => observer.error?.(error), tell) : tell,
+      complete: harmless<void>(() => observer.complete?.(), tell),
     });
   }
 }

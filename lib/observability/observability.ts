@@ -23,7 +23,7 @@ export function checkObservability(field: string, value: unknown): void {
  * silent by default; a failing list that nobody hears of helps nobody. Give `noopLogger` for silence.)
  */
 export function defaultObservability(): Observability {
-  return { logger: consoleLogger('warn') };
+  return observability();
 }
 
 /**
@@ -32,6 +32,6 @@ export function defaultObservability(): Observability {
  * @example
  * observability({ logger: noopLogger, meterProvider });
  */
-export function observability(parts: Partial<Observability> = {}): Observability {
-  return { ...defaultObservability(), ...Object.fromEntries(Object.entries(parts).filter(([, part]) => part !== undefined)) };
+export function observability({ logger = consoleLogger('warn'), ...providers }: Partial<Observability> = {}): Observability {
+  return { logger, ...providers };
 }
