@@ -65,13 +65,14 @@ describe('instrument', () => {
     expect(late![2]['spanId']).toBe(traces.spans('handle')[0]!.spanContext().spanId);
   });
 
-  it('takes the global meter and tracer when it is called, so that they may be registered after the import', async () => {
+  it('takes the global meter and tracer when the loop starts, so that they may be registered late', async () => {
     const metrics = meteredSdk();
     const traces = tracedSdk();
-    await run(instrument({ logger: noopLogger }), () => undefined);
+    const telemetry = instrument({ logger: noopLogger });
+    await run(telemetry, () => undefined);
     api.metrics.setGlobalMeterProvider(metrics.provider);
     api.trace.setGlobalTracerProvider(traces.provider);
-    await run(instrument({ logger: noopLogger }), () => undefined);
+    await run(telemetry, () => undefined);
     expect(total(await metrics.collect(), 'kreconciler_dequeue')).toBe(1);
     expect(traces.spans('handle')).toHaveLength(1);
   });

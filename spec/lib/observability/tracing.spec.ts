@@ -377,6 +377,35 @@ describe('tracing as an operator', () => {
     expect(spanContext('x')).toBeUndefined();
   });
 
+  it('puts nothing between where there is no SDK, and takes none that is registered later', () => {
+    const { provider, spans } = tracedSdk();
+    const steps = new Subject<Step>();
+    const subscribed = vi.spyOn(steps, 'subscribe');
+    const { record } = tracing();
+    steps.pipe(record()).subscribe();
+    trace.setGlobalTracerProvider(provider);
+    try {
+      steps.next({ kind: 'enqueued', id: 'x', worker: 0, at: 0, reason: 'event', trigger: { id: 'x' } });
+      expect((subscribed.mock.calls[0]?.[0] as object).constructor.name).toBe('SafeSubscriber');
+      expect(spans()).toEqual([]);
+    } finally {
+      trace.disable();
+    }
+  });
+
+  it('takes a tracer that was had before the SDK was registered', () => {
+    const tracer = trace.getTracer('early');
+    const { provider, spans } = tracedSdk();
+    trace.setGlobalTracerProvider(provider);
+    try {
+      const { traced, record } = tracing({ tracer });
+      of('x').pipe(reconcile(traced(() => undefined)), record()).subscribe();
+      expect(spans('handle')).toHaveLength(1);
+    } finally {
+      trace.disable();
+    }
+  });
+
   it('with a tracer that does nothing asks it once', () => {
     const tracer = trace.getTracer('none');
     const startSpan = vi.spyOn(tracer, 'startSpan');
