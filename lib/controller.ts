@@ -21,6 +21,7 @@ import { expected } from '../operators/expected.js';
 import type { Reconciler, Step, Trigger } from '../operators/types.js';
 import { whileLeading } from '../operators/while-leading.js';
 import type { Workqueue } from '../operators/workqueue.js';
+import { Broadcast } from './broadcast.js';
 import { type Config, type Settings, settings } from './config.js';
 import { type ControllerContext, controllerContext } from './controller-context.js';
 import { checkEventStreams, type EventStream, eventStream } from './event-stream.js';
@@ -52,7 +53,7 @@ export class Controller {
   readonly #settings: Settings;
   readonly #reconciler: Reconciler<ControllerContext>;
   readonly #streams: Readonly<Record<string, EventStream>>;
-  readonly #steps = new Subject<Step>();
+  readonly #steps = new Broadcast<Step>();
   readonly #leads = new BehaviorSubject(false);
   readonly #queues: Workqueue[] = [];
   #leading: Leading = false;
@@ -68,7 +69,7 @@ export class Controller {
     const tell = harmless((error: unknown) => {
       logger.error('An observer of the steps threw', { error });
     });
-    this.steps = new Guarded(this.#steps, tell);
+    this.steps = new Guarded(this.#steps.values, tell);
   }
 
   /**
@@ -86,8 +87,7 @@ export class Controller {
     const leads = new ReplaySubject<Leading>(1);
     const lost = new Subject<void>();
     const done = this.#loop(leads, lost, aborted(signal)).forEach((step) => {
-      // A Subject costs much even if nobody listens.
-      if (this.#steps.observed) this.#steps.next(step);
+      this.#steps.next(step);
     });
     // After the loop has: on loss the streams are let go first, so that nothing comes in once all is dropped (L2).
     const terms = leads.subscribe({
@@ -155,7 +155,7 @@ export class Controller {
 
   /** Completes once nothing is ready, running or waiting: until then, losing the lead must bring the streams back (L3). */
   #settled(): Observable<never> {
-    return this.#steps.pipe(
+    return this.#steps.values.pipe(
       startWith(undefined),
       filter(() => this.#queues.every(({ size, abandoned }) => size === abandoned)),
       take(1),

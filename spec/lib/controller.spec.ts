@@ -124,6 +124,23 @@ describe('Controller', () => {
       expect(vi.getTimerCount()).toBe(0);
     });
 
+    it('lets a stream that says all at once go in the midst of it', async () => {
+      const stop = new AbortController();
+      let said = 0;
+      let isLetGo = false;
+      function* ids(): Generator<string> {
+        try {
+          while (said < 1000) yield `x${++said}`;
+        } finally {
+          isLetGo = true;
+        }
+      }
+      const { controller } = controlled((id) => { if (id === 'x3') stop.abort(); }, { a: ids, b: NEVER }, { leaderElectionEnabled: false });
+      await controller.run(stop.signal);
+      expect(said).toBe(3);
+      expect(isLetGo).toBe(true);
+    });
+
     it('gives a hung run up after shutdownGrace, its signal aborted', async () => {
       let signal: AbortSignal | undefined;
       const reconciler = (_: string, context: ControllerContext): Promise<void> => {
