@@ -71,6 +71,7 @@ export class Heap<T extends HeapNode> {
   }
 }
 
-function isBefore(a: HeapNode, b: HeapNode): boolean {
+/** Whether `a` comes before `b`. */
+export function isBefore(a: HeapNode, b: HeapNode): boolean {
   return a.due < b.due || (a.due === b.due && a.order < b.order);
 }

@@ -1,5 +1,6 @@
 import { type SchedulerAction, type SchedulerLike, Subscription } from 'rxjs';
-import { Heap, type HeapNode } from './heap.js';
+import { Agenda } from './agenda.js';
+import type { HeapNode } from './heap.js';
 
 /** Something that is due at a moment of virtual time. Whoever has many of them makes a class of it instead of closures. */
 export interface Timer extends HeapNode {
@@ -12,7 +13,7 @@ export interface Timer extends HeapNode {
  * a real one can.
  */
 export class VirtualScheduler implements SchedulerLike {
-  readonly #timers = new Heap<Timer>();
+  readonly #timers = new Agenda<Timer>();
   #elapsed = 0;
   #wallClock = 0;
   #count = 0;
@@ -54,15 +55,25 @@ export class VirtualScheduler implements SchedulerLike {
 
   /** Runs `timer`, which must not be waiting already, after `delay` ms. */
   add<T extends Timer>(delay: number, timer: T): T {
-    timer.due = this.#elapsed + (delay > 0 ? delay : 0);
     timer.order = this.#count++;
-    if (delay !== Infinity) this.#timers.push(timer);
+    if (delay > 0) {
+      this.addAgain(delay, timer);
+    } else {
+      timer.due = this.#elapsed;
+      this.#timers.append(timer);
+    }
     return timer;
+  }
+
+  /** The same for one that has run before: it runs as if it had been added when it was first. */
+  addAgain(delay: number, timer: Timer): void {
+    timer.due = this.#elapsed + delay;
+    if (delay !== Infinity) this.#timers.push(timer);
   }
 
   /** Takes off what {@link VirtualScheduler.after} or `add` has scheduled, if it has not run yet. */
   cancel(timer: Timer): void {
-    if (timer.index >= 0) this.#timers.remove(timer);
+    if (timer.index !== -1) this.#timers.remove(timer);
   }
 
   /** Goes to the moment of what is due next and runs that, and nothing else; whatever it throws is thrown. */
@@ -79,34 +90,35 @@ export class VirtualScheduler implements SchedulerLike {
   }
 }
 
-class VirtualAction<T> extends Subscription implements SchedulerAction<T> {
-  #timer: Timer | undefined;
+/** Its own timer and teardown: a loop makes one of these for each of its busy periods. */
+class VirtualAction<T> extends Subscription implements SchedulerAction<T>, Timer {
+  due = 0;
+  order = 0;
+  index = -1;
   #state: T | undefined;
 
   constructor(
     readonly scheduler: VirtualScheduler,
     readonly work: (this: SchedulerAction<T>, state?: T) => void,
   ) {
-    super(() => {
-      this.#cancel();
-    });
+    super();
   }
 
   schedule(state?: T, delay = 0): Subscription {
     if (this.closed) return this;
-    this.#cancel();
+    this.scheduler.cancel(this);
     this.#state = state;
-    this.#timer = this.scheduler.after(delay, this.#execute);
+    this.scheduler.add(delay, this);
     return this;
   }
 
-  readonly #execute = (): void => {
-    this.#timer = undefined;
+  run(): void {
     this.work(this.#state);
-  };
+  }
 
-  #cancel(): void {
-    if (this.#timer !== undefined) this.scheduler.cancel(this.#timer);
-    this.#timer = undefined;
+  override unsubscribe(): void {
+    if (this.closed) return;
+    this.scheduler.cancel(this);
+    super.unsubscribe();
   }
 }

@@ -25,6 +25,42 @@ describe('VirtualScheduler', () => {
     },
   );
 
+  test.prop([fc.array(fc.tuple(fc.nat(3), fc.array(fc.tuple(fc.nat(3), fc.boolean()), { maxLength: 5 })), { maxLength: 20 })])(
+    'should keep that order for what actions schedule and cancel',
+    (actions) => {
+      const scheduler = new VirtualScheduler();
+      const seen: { due: number; order: number }[] = [];
+      let order = 0;
+      let waiting = 0;
+      const add = (delay: number, then: () => void): (() => void) => {
+        const known = { due: scheduler.elapsed + delay, order: order++ };
+        waiting++;
+        const action = scheduler.schedule(() => {
+          seen.push(known);
+          expect(scheduler.elapsed).toBe(known.due);
+          waiting--;
+          then();
+        }, delay);
+        return () => {
+          action.unsubscribe();
+          waiting--;
+        };
+      };
+      for (const [delay, caused] of actions) {
+        add(delay, () => {
+          for (const [later, isCancelled] of caused) {
+            const cancel = add(later, () => undefined);
+            if (isCancelled) cancel();
+          }
+          expect(scheduler.size).toBe(waiting);
+        });
+      }
+      run(scheduler);
+      expect(waiting).toBe(0);
+      expect(seen).toEqual([...seen].sort((a, b) => a.due - b.due || a.order - b.order));
+    },
+  );
+
   it('should be a scheduler for the operators of rxjs', () => {
     const scheduler = new VirtualScheduler();
     const seen: string[] = [];
