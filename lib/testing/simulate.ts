@@ -5,7 +5,7 @@ import { drawFor } from './simulation/draw.js';
 import { type Failure, ScenarioError } from './simulation/failure.js';
 import { SimulationError } from './simulation/report.js';
 import type { FaultKind, Scenario } from './simulation/scenario.js';
-import { FAULTS, planned, type Schedule } from './simulation/schedule.js';
+import { FAULTS, inOrder, planned, type Schedule } from './simulation/schedule.js';
 import { shrunk } from './simulation/shrink.js';
 import { Simulation } from './simulation/simulation.js';
 
@@ -65,7 +65,7 @@ export async function simulate<W>(scenario: Scenario<W>, config: SimulateConfig 
   const report = { runs: 0, changes: 0, faults: 0 };
   while (report.runs < runs) {
     const runSeed = seed + report.runs;
-    const found = schedule ?? planned(scenario, kinds, { events, faults }, runSeed, draw);
+    const found = schedule === undefined ? planned(scenario, kinds, { events, faults }, runSeed, draw) : inOrder(schedule);
     report.runs++;
     report.changes += found.changes.length;
     report.faults += found.faults.length;

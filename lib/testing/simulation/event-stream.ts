@@ -1,4 +1,5 @@
 import type { Trigger } from '../../../operators/types.js';
+import type { Timer } from '../virtual-scheduler.js';
 import type { Fault } from './schedule.js';
 import type { Stage } from './stage.js';
 
@@ -57,10 +58,24 @@ export class EventStream<W> {
   #send(trigger: Trigger): void {
     const { stage } = this;
     const stalled = this.#stalledUntil - stage.elapsed;
-    const deliver = (): void => {
-      stage.deliver(trigger);
-    };
-    if (stalled > 0) stage.later(stalled, deliver);
-    else stage.scheduler.after(0, deliver);
+    const delivery = new Delivery(stage, trigger);
+    if (stalled > 0) stage.laterRun(stalled, delivery);
+    else stage.scheduler.add(0, delivery);
+  }
+}
+
+/** An event on its way. */
+class Delivery<W> implements Timer {
+  due = 0;
+  order = 0;
+  index = -1;
+
+  constructor(
+    readonly stage: Stage<W>,
+    readonly trigger: Trigger,
+  ) {}
+
+  run(): void {
+    this.stage.deliver(this.trigger);
   }
 }

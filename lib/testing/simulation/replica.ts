@@ -1,7 +1,7 @@
 import { from, Subject, type Subscription, tap } from 'rxjs';
 import { isAsyncIterable, isObservableInput, isPromiseLike } from '../../../operators/observable-input.js';
-import { reconcile } from '../../../operators/reconcile.js';
-import type { Reconciler, ReconcileContext, Trigger } from '../../../operators/types.js';
+import { reconcileWith } from '../../../operators/reconcile.js';
+import type { Reconciler, Trigger } from '../../../operators/types.js';
 import type { SimulatedStream, SimulationContext } from './scenario.js';
 import { SimulatedAttempt } from './simulated-attempt.js';
 import type { Host, Stage } from './stage.js';
@@ -25,9 +25,11 @@ export class Replica<W> implements Host {
     readonly index: number,
     readonly process: number,
   ) {
-    const { scheduler, random, scenario, loopConfig } = stage;
+    const { scheduler, random, scenario, settings } = stage;
     this.#reconciler = scenario.reconciler({ now: () => scheduler.now(), random, triggers: this.#triggers });
-    this.#loop = this.#events.pipe(reconcile((id, context) => this.#run(id, context), { ...loopConfig, reset: this.#reset, scheduler })).subscribe({
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- it is one: see `Context` below
+    const reconciler: Reconciler = (id, context) => this.#run(id, context as SimulatedAttempt<W>);
+    this.#loop = this.#events.pipe(reconcileWith(reconciler, { ...settings, reset: this.#reset }, { Context: SimulatedAttempt })).subscribe({
       next: (step) => {
         stage.stepped(step, index, process);
       },
@@ -38,6 +40,11 @@ export class Replica<W> implements Host {
         stage.fail('the loop completed');
       },
     });
+  }
+
+  /** An attempt goes on, which may hold something real. */
+  get isBusy(): boolean {
+    return [...this.#running.values()].some((attempt) => attempt !== undefined);
   }
 
   lead(): void {
@@ -85,16 +92,16 @@ export class Replica<W> implements Host {
     });
   }
 
-  #run(id: string, context: ReconcileContext): ReturnType<Reconciler> {
+  #run(id: string, attempt: SimulatedAttempt<W>): ReturnType<Reconciler> {
     if (this.#running.get(id) !== undefined) this.stage.fail(`\`${id}\` ran twice at once`);
-    const attempt = new SimulatedAttempt(this.stage, this, context);
+    attempt.begin(this.stage, this);
     this.#running.set(id, attempt);
     // A native promise tells the engine right after us; all else takes it a while.
     let isHeardAtOnce = false;
     const end = (): void => {
       this.#running.set(id, undefined);
       attempt.end();
-      if (this.isAlive) this.stage.stir(!isHeardAtOnce);
+      if (this.isAlive && !isHeardAtOnce) this.stage.stir(true);
     };
     let answer: ReturnType<Reconciler>;
     try {

@@ -34,6 +34,11 @@ export interface Schedule {
   readonly faults: readonly Fault[];
 }
 
+/** The same, its changes in the order of their moments, as a simulation takes them. */
+export function inOrder({ changes, faults }: Schedule): Schedule {
+  return { changes: [...changes].sort((a, b) => a.at - b.at), faults };
+}
+
 /** Where a fault is tied to: an operation of its id, an event of its id, or a moment. */
 export function tieOf(kind: FaultKind): 'operation' | 'event' | 'moment' {
   switch (kind) {
@@ -71,7 +76,9 @@ export function planned<W>({ ids = DEFAULT_IDS, changes }: Scenario<W>, kinds: r
   for (let left = integer(random, 1, size.events); left > 0; left--) {
     at += random() < 0.3 ? 0 : span(random, 20_000);
     const name = oneOf(random, names);
-    changesAhead.push({ at, id: oneOf(random, ids), name, ...draw(random, name) });
+    const id = oneOf(random, ids);
+    const { value, simpler } = draw(random, name);
+    changesAhead.push(simpler === undefined ? { at, id, name, value } : { at, id, name, value, simpler });
   }
   // A run with fewer kinds of faults goes deeper with each than one that has a bit of everything.
   const some = kinds.filter(() => random() < 0.4);

@@ -1,4 +1,4 @@
-import type { Reason, ReconcileContext } from '../../../operators/types.js';
+import { Attempt } from '../../../operators/attempt.js';
 import { Operation } from './operation.js';
 import type { SimulationContext } from './scenario.js';
 import type { Asker, Host, Stage } from './stage.js';
@@ -7,50 +7,40 @@ import type { Asker, Host, Stage } from './stage.js';
  * One call of the simulated reconciler, and its handles to the world. It is parked while it awaits one of them; else it
  * is busy, and time must not pass.
  */
-export class SimulatedAttempt<W> implements SimulationContext<W>, Asker<W> {
-  readonly id: string;
-  readonly worker: number;
-  readonly workerName: string;
-  readonly attempt: number;
-  readonly reason: Reason;
-  readonly streams: readonly string[];
+export class SimulatedAttempt<W> extends Attempt implements SimulationContext<W>, Asker<W> {
+  stage!: Stage<W>;
+  host!: Host;
   #pending = 0;
   #isOver = false;
   /** It goes on though its term has ended. */
   #isZombie = false;
 
-  constructor(
-    readonly stage: Stage<W>,
-    readonly host: Host,
-    readonly context: ReconcileContext,
-  ) {
-    const { id, worker, workerName, attempt, reason, streams } = context;
-    this.id = id;
-    this.worker = worker;
-    this.workerName = workerName;
-    this.attempt = attempt;
-    this.reason = reason;
-    this.streams = streams;
+  /** The engine has made it; from now on it is one of `host`. */
+  begin(stage: Stage<W>, host: Host): void {
+    this.stage = stage;
+    this.host = host;
     stage.busy++;
   }
 
-  get signal(): AbortSignal {
-    return this.context.signal;
+  // Getters, because they are taken apart, `(id, { read, effect }) => ...`, and most attempts take only some of them.
+  get read() {
+    return <T>(fn: (world: W, at: number) => T): Promise<T> => this.#operate('read', fn, false);
   }
 
-  // Properties, because they are taken apart: `(id, { read, effect }) => ...`.
-  readonly read = <T>(fn: (world: W, at: number) => T): Promise<T> => this.#operate('read', fn, false);
+  get effect() {
+    return <T>(name: string, fn: (world: W, at: number) => T): Promise<T> => this.#operate(name, fn, true);
+  }
 
-  readonly effect = <T>(name: string, fn: (world: W, at: number) => T): Promise<T> => this.#operate(name, fn, true);
-
-  readonly sleep = (ms: number): Promise<void> => {
-    this.park('sleep');
-    return new Promise((resolve) => {
-      this.stage.scheduler.after(ms, () => {
-        if (this.unpark()) resolve();
+  get sleep() {
+    return (ms: number): Promise<void> => {
+      this.park('sleep');
+      return new Promise((resolve) => {
+        this.stage.scheduler.after(ms, () => {
+          if (this.unpark()) resolve();
+        });
       });
-    });
-  };
+    };
+  }
 
   /** The reconciler has answered. */
   end(): void {

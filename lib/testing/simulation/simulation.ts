@@ -1,4 +1,5 @@
 import { exponential } from '../../../operators/backoff.js';
+import { type ReconcileSettings, reconcileSettings } from '../../../operators/config.js';
 import type { Step, Trigger } from '../../../operators/types.js';
 import { settle } from '../settle.js';
 import { type Timer, VirtualScheduler } from '../virtual-scheduler.js';
@@ -6,8 +7,9 @@ import { clone } from './clone.js';
 import { EventStream } from './event-stream.js';
 import { type Failure, ScenarioError } from './failure.js';
 import { randomFrom } from './random.js';
+import { PlannedChanges } from './planned-changes.js';
 import { Replica } from './replica.js';
-import type { Random, Scenario, SimulatedLoopConfig, SimulatedStream } from './scenario.js';
+import type { Random, Scenario, SimulatedStream } from './scenario.js';
 import type { Stage } from './stage.js';
 import { type Fault, type PlannedChange, type Schedule, tieOf } from './schedule.js';
 
@@ -38,15 +40,14 @@ export class Simulation<W> implements Stage<W> {
   readonly random: Random;
   readonly world: W;
   readonly streams: readonly (readonly [string, SimulatedStream<W>])[];
-  readonly loopConfig: SimulatedLoopConfig;
+  readonly settings: ReconcileSettings;
   readonly limit: number;
   busy = 0;
   zombies = 0;
   readonly #bound: number;
   readonly #stay: number;
-  readonly #faults = new Map<string, Fault[]>();
-  readonly #operations = new Map<string, number>();
-  readonly #events = new Map<string, number>();
+  readonly #operations = new Map<string, Ordeal>();
+  readonly #events = new Map<string, Ordeal>();
   readonly #watches = new Map<string, EventStream<W>[]>();
   readonly #replicas: Replica<W>[] = [];
   readonly #clone: <T>(value: T) => T;
@@ -77,8 +78,9 @@ export class Simulation<W> implements Stage<W> {
     this.random = randomFrom(~seed);
     this.world = scenario.world(this.random);
     const loopConfig = typeof config === 'function' ? config(this.random, this.world) : (config ?? {});
-    const { maxReconcileTime = 10_000, delayResolution = 250 } = loopConfig;
-    this.loopConfig = { backoff: exponential({ initial: delayResolution, random: this.random }), ...loopConfig };
+    const { delayResolution = 250 } = loopConfig;
+    this.settings = reconcileSettings({ backoff: exponential({ initial: delayResolution, random: this.random }), ...loopConfig, scheduler: this.scheduler });
+    const { maxReconcileTime } = this.settings;
     this.limit = maxReconcileTime === 0 ? Infinity : maxReconcileTime;
     this.streams = Object.entries(streams);
     this.#bound = bound;
@@ -90,7 +92,8 @@ export class Simulation<W> implements Stage<W> {
       for (const cause of on) this.#watches.set(cause, [...(this.#watches.get(cause) ?? []), stream]);
     }
     for (const fault of schedule.faults) {
-      if (tieOf(fault.kind) !== 'moment') this.#faults.set(fault.id, [...(this.#faults.get(fault.id) ?? []), fault]);
+      const tie = tieOf(fault.kind);
+      if (tie !== 'moment') ordealOf(fault.id, tie === 'operation' ? this.#operations : this.#events).faults.push(fault);
     }
   }
 
@@ -98,12 +101,13 @@ export class Simulation<W> implements Stage<W> {
   async run(): Promise<Failure | undefined> {
     try {
       this.boot(0);
-      for (const change of this.schedule.changes) this.scheduler.after(change.at, () => { this.#change(change); });
-      for (const fault of this.schedule.faults) if (tieOf(fault.kind) === 'moment') this.scheduler.after(fault.at, () => { this.#strike(fault); });
       const { changes, faults } = this.schedule;
-      await this.#live(Math.max(0, ...changes.map(({ at }) => at), ...faults.map(({ at }) => at)));
+      new PlannedChanges(changes, this.scheduler, (change) => { this.#change(change); });
+      for (const fault of faults) if (tieOf(fault.kind) === 'moment') this.scheduler.after(fault.at, () => { this.#strike(fault); });
+      await this.#live(Math.max(changes.at(-1)?.at ?? 0, ...faults.map(({ at }) => at)));
     } finally {
-      for (const replica of this.#replicas) replica.end();
+      // What is at rest is garbage as it is, and to take it apart takes long.
+      for (const replica of this.#replicas) if (replica.isBusy) replica.end();
     }
     if (this.#misuse !== undefined) throw this.#misuse;
     return this.#failure;
@@ -145,7 +149,7 @@ export class Simulation<W> implements Stage<W> {
   }
 
   operationFault(id: string): Fault | undefined {
-    return this.#faultOf(id, this.#operations, 'operation');
+    return this.#faultOf(this.#operations.get(id));
   }
 
   deliver(trigger: Trigger): void {
@@ -154,7 +158,7 @@ export class Simulation<W> implements Stage<W> {
 
   touched(name: string, id: string, message: unknown): void {
     this.#isDirty = true;
-    for (const stream of this.#watches.get(name) ?? []) stream.emit(id, message, this.#faultOf(id, this.#events, 'event'));
+    for (const stream of this.#watches.get(name) ?? []) stream.emit(id, message, this.#faultOf(this.#events.get(id)));
     for (const [invariant, holds] of this.#invariants) {
       if (!holds(this.world, this.elapsed)) this.fail(`the invariant "${invariant}" broke`);
     }
@@ -272,11 +276,22 @@ export class Simulation<W> implements Stage<W> {
     if (this.#leaderless === 0) this.#replicas[this.#leader]?.lead();
   }
 
-  #faultOf(id: string, counts: Map<string, number>, tie: 'operation' | 'event'): Fault | undefined {
-    const faults = this.#faults.get(id);
-    if (faults === undefined) return undefined;
-    const count = (counts.get(id) ?? 0) + 1;
-    counts.set(id, count);
-    return this.#isCalm ? undefined : faults.find(({ kind, nth }) => nth === count && tieOf(kind) === tie);
+  #faultOf(ordeal: Ordeal | undefined): Fault | undefined {
+    if (ordeal === undefined) return undefined;
+    const count = ++ordeal.count;
+    return this.#isCalm ? undefined : ordeal.faults.find(({ nth }) => nth === count);
   }
+}
+
+/** What the operations of an id, or its events, go through. */
+interface Ordeal {
+  /** How many there were. */
+  count: number;
+  readonly faults: Fault[];
+}
+
+function ordealOf(id: string, ordeals: Map<string, Ordeal>): Ordeal {
+  let ordeal = ordeals.get(id);
+  if (ordeal === undefined) ordeals.set(id, (ordeal = { count: 0, faults: [] }));
+  return ordeal;
 }

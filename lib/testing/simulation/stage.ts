@@ -1,7 +1,8 @@
+import type { ReconcileSettings } from '../../../operators/config.js';
 import type { Step, Trigger } from '../../../operators/types.js';
 import type { Timer, VirtualScheduler } from '../virtual-scheduler.js';
 import type { ScenarioError } from './failure.js';
-import type { Random, Scenario, SimulatedLoopConfig, SimulatedStream } from './scenario.js';
+import type { Random, Scenario, SimulatedStream } from './scenario.js';
 import type { Fault } from './schedule.js';
 
 /** What processes, streams and operations see of the simulation in which they are. */
@@ -10,7 +11,7 @@ export interface Stage<W> {
   readonly scheduler: VirtualScheduler;
   readonly random: Random;
   readonly streams: readonly (readonly [string, SimulatedStream<W>])[];
-  readonly loopConfig: SimulatedLoopConfig;
+  readonly settings: ReconcileSettings;
   /** How long an attempt may take, in ms. */
   readonly limit: number;
   readonly world: W;

@@ -192,6 +192,14 @@ describe('simulate', () => {
     });
   });
 
+  it('should do each change of a schedule at its moment, in whatever order they stand there', async () => {
+    const seen: string[] = [];
+    const scenario = world({ changes: { scale: (_, id) => void seen.push(id) }, onStep: ({ kind }, _, at) => { if (kind === 'started') seen.push(String(at)); } });
+    const changes = [['c', 20], ['a', 10], ['b', 20], ['d', 0]] as const;
+    await simulate(scenario, { schedule: { changes: changes.map(([id, at]) => ({ id, at, name: 'scale', value: 0 })), faults: [] } });
+    expect(seen).toEqual(['d', '0', 'a', '10', 'c', 'b', '20', '20']);
+  });
+
   it.each<[object, object, RegExp]>([
     [{ ids: [] }, {}, /`ids` to be a list of at least one id/],
     [{ world: 3 }, {}, /`world` to be a function, got `3` \(number\)/],
