@@ -10,6 +10,9 @@ interface World {
 
 const oneOf = <T>(random: Random, ...items: readonly T[]): T => items[Math.floor(random() * items.length)]!;
 
+/** The world of a run, by the chance of that run: a process is not given its world, and its events belong to the laws. */
+const worlds = new WeakMap<Random, World>();
+
 /** Anything that a reconciler may do, and much that it should not. */
 const behaviours: ((context: SimulationContext<World>, random: Random) => Promise<Result | void> | Result | void)[] = [
   () => undefined,
@@ -30,17 +33,21 @@ const behaviours: ((context: SimulationContext<World>, random: Random) => Promis
 /** The engine itself: reconcilers that do anything, under every configuration, and the laws of its steps. */
 export const scenario: Scenario<World> = {
   ids: ['a', 'b', 'c', 'd'],
-  world: (random) => ({
-    laws: [],
-    limits: {
-      delayResolution: oneOf(random, 1, 100, 250),
-      delayQueueSize: oneOf(random, 0, 1, 2, 100),
-      maxItemRetries: oneOf(random, 0, 1, 3, Infinity),
-      maxReconcileTime: oneOf(random, 0, 500, 1000),
-      workerQueueSize: oneOf(random, 1, 2, 100),
-      workerCount: oneOf(random, 1, 2, 3),
-    },
-  }),
+  world: (random) => {
+    const world: World = {
+      laws: [],
+      limits: {
+        delayResolution: oneOf(random, 1, 100, 250),
+        delayQueueSize: oneOf(random, 0, 1, 2, 100),
+        maxItemRetries: oneOf(random, 0, 1, 3, Infinity),
+        maxReconcileTime: oneOf(random, 0, 500, 1000),
+        workerQueueSize: oneOf(random, 1, 2, 100),
+        workerCount: oneOf(random, 1, 2, 3),
+      },
+    };
+    worlds.set(random, world);
+    return world;
+  },
   // The laws are part of the world, and not to be copied when a read is stale.
   clone: (value) => value,
   changes: { event: () => undefined },
@@ -49,9 +56,17 @@ export const scenario: Scenario<World> = {
     resync: { every: 30_000, list: () => ['d', 'c', 'b', 'a'] },
   },
   config: (random, { limits }) => ({ ...limits, backoff: oneOf(random, constant(1), constant(400), () => NaN) }),
-  reconciler: ({ random }) => (_, context) => oneOf(random, ...behaviours)(context, random) as Promise<void>,
+  reconciler: ({ random, triggers }) => {
+    const { laws, limits } = worlds.get(random)!;
+    const ofProcess = new StepLaws(limits);
+    laws.push(ofProcess);
+    triggers.subscribe((trigger) => {
+      ofProcess.arrive(trigger);
+    });
+    return (_, context) => oneOf(random, ...behaviours)(context, random) as Promise<void>;
+  },
   converged: ({ laws }) => laws.at(-1)?.isAtRest ?? true,
-  onStep: (step, { laws, limits }, at, process) => {
-    (laws[process] ??= new StepLaws(limits)).see(step, at);
+  onStep: (step, { laws }, at, process) => {
+    laws[process]!.see(step, at);
   },
 };

@@ -1,4 +1,4 @@
-import type { Step } from 'kreconciler/operators';
+import type { Step, Trigger } from 'kreconciler/operators';
 
 /** What the steps of an id so far say of it. */
 interface Known {
@@ -22,21 +22,34 @@ interface Limits {
 export class StepLaws {
   readonly #ids = new Map<string, Known>();
   readonly #running = new Map<number, string>();
+  /** The events that no step has told yet. */
+  readonly #arrived: Trigger[] = [];
 
   constructor(readonly limits: Limits) {}
 
-  /** Nothing is left undone: while no lane is busy, no id is ready, and none is dirty that could run. */
+  /** Nothing is left undone: no event is untold, and while no lane is busy, no id is ready, and none is dirty that could run. */
   get isAtRest(): boolean {
+    if (this.#arrived.length > 0) return false;
     return this.#running.size > 0 || [...this.#ids.values()].every(({ state, isDirty, isAbandoned }) => isAbandoned || (state !== 'ready' && !(isDirty && state === 'idle')));
+  }
+
+  /** The loop is about to be given an event. */
+  arrive(trigger: Trigger): void {
+    this.#arrived.push(trigger);
   }
 
   see(step: Step, at: number): void {
     const { id, kind, worker } = step;
-    if (kind === 'rejected') return;
     const known = this.#known(id, worker);
     const law = (name: string, holds: boolean): void => {
       if (!holds) throw new Error(`${name} does not hold for \`${id}\`: ${kind} at ${at}, ${JSON.stringify({ ...known, step })}`);
     };
+    // The step of an event is the next that is seen, so the events come in their order, and none is left out.
+    law('A1: each event yields one step, which carries it', step.trigger === this.#arrived.shift());
+    const isAnswer = kind === 'merged' || kind === 'rejected';
+    law('A1: what an event yields is enqueued, merged or rejected', step.trigger === undefined ? !isAnswer : isAnswer || (kind === 'enqueued' && step.reason === 'event'));
+    law('A1: its step tells of its id', step.trigger === undefined || step.trigger.id === id);
+    if (kind === 'rejected') return;
     switch (kind) {
       case 'enqueued':
         law('S3: an id that is ready is there once', known.state === 'idle' || known.state === 'waiting');
