@@ -117,7 +117,13 @@ export class Replica<W> implements Host {
       return answer;
     }
     if (isAsyncIterable(answer)) return untilEnd(answer, end);
-    if (isObservableInput(answer)) return from(answer).pipe(tap({ error: end, complete: end, unsubscribe: end }));
+    if (isObservableInput(answer)) {
+      const cut = (): void => {
+        attempt.isCut = true;
+        end();
+      };
+      return from(answer).pipe(tap({ error: end, complete: end, unsubscribe: cut }));
+    }
     end();
     return answer;
   }

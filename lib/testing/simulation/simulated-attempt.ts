@@ -10,6 +10,8 @@ import type { Asker, Host, Stage } from './stage.js';
 export class SimulatedAttempt<W> extends Attempt implements SimulationContext<W>, Asker<W> {
   stage!: Stage<W>;
   host!: Host;
+  /** It was an Observable, and was unsubscribed from. */
+  isCut = false;
   #pending = 0;
   #isOver = false;
   /** It goes on though its term has ended. */
@@ -65,8 +67,11 @@ export class SimulatedAttempt<W> extends Attempt implements SimulationContext<W>
   /** It awaits a handle. */
   park(name: string): void {
     if (this.#isOver) {
+      const call = `\`${name}\` of \`${this.id}\` was called`;
       throw this.stage.misused(
-        `\`${name}\` of \`${this.id}\` was called outside of an attempt: the reconciler had answered already. Is an \`await\` missing?`,
+        this.isCut
+          ? `${call} after the Observable around it was cut off, over time or with its term: an async function goes on all the same, while the loop may have started \`${this.id}\` again. Return its promise instead, which the loop waits for`
+          : `${call} outside of an attempt: the reconciler had answered already. Is an \`await\` missing?`,
       );
     }
     if (this.#pending++ === 0) this.stage.busy--;
