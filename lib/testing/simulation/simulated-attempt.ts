@@ -88,9 +88,11 @@ export class SimulatedAttempt<W> extends Attempt implements SimulationContext<W>
   #operate<T>(name: string, fn: (world: W, at: number) => T, isEffect: boolean): Promise<T> {
     this.park(name);
     const { stage } = this;
-    const operation = new Operation(this, name, fn, isEffect, stage.operationFault(this.id));
-    if (operation.fault?.kind === 'slow') stage.laterRun(operation.fault.ms, operation);
-    else stage.scheduler.add(0, operation);
+    const fault = stage.operationFault(this.id);
+    const operation = new Operation(this, name, fn, isEffect, fault);
+    // The world is not calm before the fault has struck, be it this very moment.
+    if (fault === undefined) stage.scheduler.add(0, operation);
+    else stage.laterRun(fault.kind === 'slow' ? fault.ms : 0, operation);
     return operation.answer;
   }
 }

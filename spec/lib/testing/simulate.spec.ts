@@ -207,6 +207,23 @@ describe('simulate', () => {
     });
   });
 
+  it('should take the world for calm only when the last fault has struck, and what it broke is back', async () => {
+    const looks: number[] = [];
+    const { world: initial, ...others } = world();
+    const scenario: Scenario<World> = {
+      ...others,
+      world: (random) => {
+        looks.length = 0;
+        return initial(random);
+      },
+      converged: (_, at) => looks.push(at) > 0,
+    };
+    // Operations 1 and 2 are over when leadership is lost; the crash comes the moment it is back.
+    const faults = [{ kind: 'leadership' as const, id: 'a', nth: 0, at: 1, ms: 500 }, { kind: 'crash' as const, id: 'a', nth: 3, at: 0, ms: 5000 }];
+    await simulate(scenario, { schedule: { changes: [{ at: 0, id: 'a', name: 'scale', value: 1 }], faults } });
+    expect(looks[0]).toBe(5501);
+  });
+
   it('should do each change of a schedule at its moment, in whatever order they stand there', async () => {
     const seen: string[] = [];
     const scenario = world({ changes: { scale: (_, id) => void seen.push(id) }, onStep: ({ kind }, _, at) => { if (kind === 'started') seen.push(String(at)); } });
