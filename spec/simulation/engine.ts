@@ -65,7 +65,7 @@ export const scenario: Scenario<World> = {
     });
     return (_, context) => oneOf(random, ...behaviours)(context, random) as Promise<void>;
   },
-  converged: ({ laws }) => laws.at(-1)?.isAtRest ?? true,
+  converged: ({ laws }, at) => laws.at(-1)!.isAtRest(at),
   onStep: (step, { laws }, at, process) => {
     laws[process]!.see(step, at);
   },

@@ -28,9 +28,9 @@ export class StepLaws {
   constructor(readonly limits: Limits) {}
 
   /** Nothing is left undone: no event is untold, and while no lane is busy, no id is ready, and none is dirty that could run. */
-  get isAtRest(): boolean {
+  isAtRest(at: number): boolean {
     if (this.#arrived.length > 0) return false;
-    return this.#running.size > 0 || [...this.#ids.values()].every(({ state, isDirty, isAbandoned }) => isAbandoned || (state !== 'ready' && !(isDirty && state === 'idle')));
+    return this.#running.size > 0 || [...this.#ids.values()].every((known) => known.isAbandoned || (known.state !== 'ready' && !this.#isForgotten(known, at)));
   }
 
   /** The loop is about to be given an event. */
@@ -109,6 +109,11 @@ export class StepLaws {
         known.due = undefined;
     }
     if (kind === 'enqueued' || (kind === 'dropped' && step.reason === 'stopped')) known.isDirty = false;
+  }
+
+  /** Dirty, and its time has passed. One that was dropped waits out its embargo first, which ends with a tick. */
+  #isForgotten({ state, isDirty, failedAt }: Known, at: number): boolean {
+    return isDirty && state === 'idle' && (failedAt === undefined || at > failedAt + 2 * this.limits.delayResolution);
   }
 
   #end(worker: number, id: string, law: (name: string, holds: boolean) => void): void {
