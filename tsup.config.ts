@@ -13,6 +13,10 @@ export default defineConfig({
   splitting: true,
   // Not for the size: without it the split CommonJS output breaks private fields and class names.
   treeshake: true,
+  // A `require` in CommonJS: jest refuses `import()` there, and would take fast-check for not installed.
+  esbuildOptions: (options, { format }) => {
+    if (format === 'cjs') options.supported = { 'dynamic-import': false }
+  },
   sourcemap: true,
   clean: true,
   // tsup's declaration worker sets `baseUrl`, which TypeScript 6 reports as deprecated.

@@ -59,6 +59,6 @@ async function fastCheck(): Promise<FastCheck> {
   try {
     return await import('fast-check');
   } catch (error) {
-    throw new ScenarioError('A change of the scenario has `values`, which are drawn by fast-check: install it (npm i -D fast-check)', { cause: error });
+    throw new ScenarioError('A change of the scenario has `values`, which are drawn by fast-check, and that could not be loaded. Is it installed (npm i -D fast-check)?', { cause: error });
   }
 }
