@@ -18,6 +18,9 @@ interface Limits {
   readonly maxItemRetries: number;
 }
 
+/** Less than this many ms is lost where times that are no whole ms are added to a wall clock that is far from 0. */
+const DUST = 1e-6;
+
 /** The laws of S, A, Q, T and E that can be seen in the steps of one process; a step that breaks one throws. */
 export class StepLaws {
   readonly #ids = new Map<string, Known>();
@@ -54,8 +57,8 @@ export class StepLaws {
       case 'enqueued':
         law('S3: an id that is ready is there once', known.state === 'idle' || known.state === 'waiting');
         if (step.reason !== 'event' && known.due !== undefined) {
-          law('T1: a wake-up is never early', at >= known.due.from);
-          law('T1: a wake-up is at most a tick late', known.due.to >= at);
+          law('T1: a wake-up is never early', at >= known.due.from - DUST);
+          law('T1: a wake-up is at most a tick late', at <= known.due.to + DUST);
         }
         known.state = 'ready';
         known.due = undefined;
@@ -68,7 +71,7 @@ export class StepLaws {
         law('A2: what starts was enqueued', known.state === 'ready');
         law('S1: an abandoned id does not start', !known.isAbandoned);
         law('S5: a lane runs one id at a time', !this.#running.has(worker));
-        law('E1: no run within the resolution after a failure', known.failedAt === undefined || at - known.failedAt >= this.limits.delayResolution);
+        law('E1: no run within the resolution after a failure', known.failedAt === undefined || at - known.failedAt >= this.limits.delayResolution - DUST);
         this.#running.set(worker, id);
         known.state = 'running';
         known.isDirty = false;
@@ -113,7 +116,7 @@ export class StepLaws {
 
   /** Dirty, and its time has passed. One that was dropped waits out its embargo first, which ends with a tick. */
   #isForgotten({ state, isDirty, failedAt }: Known, at: number): boolean {
-    return isDirty && state === 'idle' && (failedAt === undefined || at > failedAt + 2 * this.limits.delayResolution);
+    return isDirty && state === 'idle' && (failedAt === undefined || at > failedAt + 2 * this.limits.delayResolution + DUST);
   }
 
   #end(worker: number, id: string, law: (name: string, holds: boolean) => void): void {
