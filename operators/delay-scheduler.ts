@@ -35,9 +35,10 @@ export class DelayScheduler implements SchedulerLike {
       const timer = after(tick.due - tick.armedAt, scheduler).subscribe(() => {
         run(tick);
       });
-      tick.disarm = () => {
+      const disarm = (): void => {
         timer.unsubscribe();
       };
+      tick.disarm = disarm;
     });
   }
 

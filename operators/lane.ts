@@ -286,9 +286,10 @@ class Lane implements RunObserver {
 
 function disarmed(tick: Tick<Entry>): Observable<void> {
   return new Observable((subscriber) => {
-    tick.disarm = () => {
+    const disarm = (): void => {
       subscriber.next();
     };
+    tick.disarm = disarm;
   });
 }
 

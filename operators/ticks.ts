@@ -9,7 +9,10 @@ export class Tick<T extends ListNode<T>> {
   fired = false;
   /** How many look at `fired` without being members. */
   #holds = 0;
-  /** Whoever armed it puts here how to disarm it. */
+  /**
+   * Whoever armed it puts here how to disarm it: a function that has a name already. V8 puts one that is written right into an
+   * assignment to a property where only a full garbage collection looks, and its whole loop would stay there with it.
+   */
   disarm: () => void = () => undefined;
 
   constructor(

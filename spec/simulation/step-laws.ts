@@ -8,6 +8,8 @@ interface Known {
   isAbandoned: boolean;
   /** Its last failure, if it is not forgotten. */
   failedAt: number | undefined;
+  /** How far the clock had been set back at that failure. */
+  setBack: number;
   /** When its wake-up is due at the earliest, and at the latest if nothing holds it up. */
   due: { readonly from: number; readonly to: number } | undefined;
 }
@@ -25,6 +27,8 @@ const DUST = 1e-6;
 export class StepLaws {
   readonly #ids = new Map<string, Known>();
   readonly #running = new Map<number, string>();
+  /** How far the clock has been ahead at most. */
+  #ahead = 0;
   /** The events that no step has told yet. */
   readonly #arrived: Trigger[] = [];
 
@@ -53,6 +57,9 @@ export class StepLaws {
     law('A1: what an event yields is enqueued, merged or rejected', step.trigger === undefined ? !isAnswer : isAnswer || (kind === 'enqueued' && step.reason === 'event'));
     law('A1: its step tells of its id', step.trigger === undefined || step.trigger.id === id);
     if (kind === 'rejected') return;
+    this.#ahead = Math.max(this.#ahead, step.at - at);
+    // A clock that is set back between two readings cannot be seen to be: a wait may then join a tick that comes so much too early.
+    const setBack = this.#ahead - (step.at - at);
     switch (kind) {
       case 'enqueued':
         law('S3: an id that is ready is there once', known.state === 'idle' || known.state === 'waiting');
@@ -71,7 +78,7 @@ export class StepLaws {
         law('A2: what starts was enqueued', known.state === 'ready');
         law('S1: an abandoned id does not start', !known.isAbandoned);
         law('S5: a lane runs one id at a time', !this.#running.has(worker));
-        law('E1: no run within the resolution after a failure', known.failedAt === undefined || at - known.failedAt >= this.limits.delayResolution - DUST);
+        law('E1: no run within the resolution after a failure', known.failedAt === undefined || at - known.failedAt >= this.limits.delayResolution - known.setBack - DUST);
         this.#running.set(worker, id);
         known.state = 'running';
         known.isDirty = false;
@@ -85,8 +92,9 @@ export class StepLaws {
         this.#end(worker, id, law);
         known.state = 'waiting';
         known.failedAt = step.failure === undefined ? undefined : at;
+        known.setBack = setBack;
         // What is left until an earlier deadline is told by the wall clock, so once that was set it is no measure.
-        known.due = step.at !== at ? undefined : { from: at + step.delay, to: at + step.delay + this.limits.delayResolution };
+        known.due = step.at !== at ? undefined : { from: at + step.delay - setBack, to: at + step.delay + this.limits.delayResolution };
         const waiting = [...this.#ids.values()].filter((other) => other.state === 'waiting' && other.worker === worker).length;
         law('Q3: the waiting set is bounded', waiting <= this.limits.delayQueueSize);
         law('A3: a failure beyond the budget is dropped', step.failure === undefined || step.attempt <= this.limits.maxItemRetries + 1);
@@ -99,6 +107,7 @@ export class StepLaws {
         known.due = undefined;
         // R4: forgotten, unless it is dirty: then it cools down first.
         known.failedAt = known.isDirty && step.failure !== undefined ? at : undefined;
+        known.setBack = setBack;
         if (step.reason !== 'stopped') law('A3: a budget is spent before it is said to be', step.reason !== 'retries' || step.attempt > this.limits.maxItemRetries);
         break;
       case 'abandoned':
@@ -126,7 +135,7 @@ export class StepLaws {
 
   #known(id: string, worker: number): Known {
     let known = this.#ids.get(id);
-    if (known === undefined) this.#ids.set(id, (known = { worker, state: 'idle', isDirty: false, isAbandoned: false, failedAt: undefined, due: undefined }));
+    if (known === undefined) this.#ids.set(id, (known = { worker, state: 'idle', isDirty: false, isAbandoned: false, failedAt: undefined, setBack: 0, due: undefined }));
     return known;
   }
 }
