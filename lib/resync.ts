@@ -14,7 +14,7 @@ import {
   toArray,
 } from 'rxjs';
 import { after } from '../operators/after.js';
-import { type Backoff, exponential } from '../operators/backoff.js';
+import { type Backoff, delayBy, exponential } from '../operators/backoff.js';
 import { callable, checkScheduler } from '../operators/config.js';
 import { isDelay } from '../operators/errors.js';
 import { expected, expectedObject } from '../operators/expected.js';
@@ -89,21 +89,12 @@ export function resync(config: ResyncConfig): Observable<string> {
     measuredList(observability, scheduler),
     retry({
       delay: (error, failures) => {
-        const delay = delayAfter(failures, error);
+        const delay = delayBy(backoff, failures, error, soonest);
         warn({ error, failures, delay });
         return after(delay, scheduler);
       },
     }),
   );
-  /** A backoff is user code: one that throws or answers no delay must not end the resync. */
-  const delayAfter = (failures: number, error: unknown): number => {
-    try {
-      const delay = backoff(failures, error);
-      return isDelay(delay) ? delay : soonest;
-    } catch {
-      return soonest;
-    }
-  };
   return after(every, scheduler).pipe(
     repeat(),
     startWith(0),

@@ -52,3 +52,13 @@ export function constant(ms: number): Backoff {
   expected('ms', ms, 'a finite number >= 0', isDelay(ms));
   return () => ms;
 }
+
+/** What `backoff` answers; `otherwise` if it throws or answers no delay, for it is user code, and a failure is retried all the same (T3). */
+export function delayBy(backoff: Backoff, failures: number, error: unknown, otherwise: number): number {
+  try {
+    const delay = backoff(failures, error);
+    return isDelay(delay) ? delay : otherwise;
+  } catch {
+    return otherwise;
+  }
+}

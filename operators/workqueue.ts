@@ -1,5 +1,5 @@
-import type { Backoff } from './backoff.js';
-import { isDelay, isTerminal, retryDelayOf } from './errors.js';
+import { type Backoff, delayBy } from './backoff.js';
+import { isTerminal, retryDelayOf } from './errors.js';
 import { hashOf, IdIndex, type IdNode } from './id-index.js';
 import { List, type ListNode } from './list.js';
 import type { Failed } from './outcome.js';
@@ -331,7 +331,7 @@ export class Workqueue {
     let deadline = entry.retry?.early === true ? entry.retry.deadline : undefined;
     let delay: number;
     if (deadline === undefined || deadline.fired) {
-      delay = Math.max(asked ?? (deadline === undefined ? this.#backoff(failures, error) : 0), delayResolution);
+      delay = Math.max(asked ?? (deadline === undefined ? delayBy(this.config.backoff, failures, error, 0) : 0), delayResolution);
       deadline = this.#ticks.after(delay, at);
     } else {
       // An early run leaves the deadline where it was. No longer than it was armed for, though the clock may have been set back.
@@ -350,16 +350,6 @@ export class Workqueue {
     this.#takeMark(entry);
     this.#pullForward(entry);
     return delayResolution;
-  }
-
-  /** A backoff is user code. If it throws or answers no delay, the failure is retried all the same (T3). */
-  #backoff(failures: number, error: unknown): number {
-    try {
-      const delay = this.config.backoff(failures, error);
-      return isDelay(delay) ? delay : 0;
-    } catch {
-      return 0;
-    }
   }
 
   /** Dropped while dirty: forgotten but for the embargo, after which the mark makes it start afresh. */
