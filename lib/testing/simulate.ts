@@ -111,8 +111,14 @@ function check<W>(scenario: Scenario<W>, { kinds = [] }: SimulateConfig): void {
   callable('reconciler', reconciler);
   callable('converged', converged);
   expected('changes', changes, 'an object with at least one change', isRecord(changes) && Object.keys(changes).length > 0);
+  for (const [name, change] of Object.entries(changes)) {
+    const { values, apply } = Object(change) as { values?: { generate?: unknown }; apply?: unknown };
+    const isDrawn = typeof values?.generate === 'function' && typeof apply === 'function';
+    expected(`changes.${name}`, change, 'a function, or `{ values, apply }` with an arbitrary of fast-check and a function', typeof change === 'function' || isDrawn);
+  }
   expected('streams', streams, 'an object', isRecord(streams));
   expected('invariants', invariants, 'an object', isRecord(invariants));
+  for (const [name, holds] of Object.entries(invariants)) callable(`invariants.${name}`, holds);
   for (const [name, { every, list }] of Object.entries(streams)) {
     expected(`streams.${name}.every`, every, 'a number of ms > 0', every === undefined || every > 0);
     expected(`streams.${name}.list`, list, 'a function, for the stream has `every`', every === undefined || typeof list === 'function');

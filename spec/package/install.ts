@@ -1,6 +1,7 @@
 /**
  * Installs the packed tarball into an empty project and uses it as a stranger would: every entry as ESM and as CJS, the types
- * under `node16` and `bundler` resolution with `skipLibCheck: false`, and a loop that runs to its end. Run after `npm run build`.
+ * under `node16` and `bundler` resolution with `skipLibCheck: false`, a loop that runs to its end, and the testing kit under jest,
+ * whose CommonJS is a stricter one than Node's. Run after `npm run build`.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -33,6 +34,36 @@ const loop = `
     complete: () => { if (seen.filter((kind) => kind === 'succeeded').length !== 3) throw new Error('ran ' + seen); console.log('a loop ran to its end'); },
   });
 `;
+const jest = `
+  const fc = require('fast-check');
+  const { concat, NEVER } = require('rxjs');
+  const { marbles, simulate, virtualTime } = require('${name}/testing');
+  const { reconcile } = require('${name}');
+  test('marbles', marbles(({ hot, expectSteps, scheduler }) => {
+    expectSteps(hot('a-b').pipe(reconcile(() => undefined, { scheduler }))).toBe({ started: 'a-b', succeeded: 'a-b' });
+  }));
+  test('virtual time', () => virtualTime(async (clock) => {
+    const ran = [];
+    const loop = concat(['a'], NEVER).pipe(reconcile(async (id) => { await clock.sleep(3_600_000); ran.push(id); }, { scheduler: clock.scheduler, maxReconcileTime: 0 })).subscribe();
+    await clock.advance(3_600_000);
+    loop.unsubscribe();
+    expect(ran).toEqual(['a']);
+  }));
+  test('simulate', async () => {
+    const { runs } = await simulate({
+      ids: ['a'],
+      world: () => ({ wanted: 0, actual: 0 }),
+      changes: { scale: { values: fc.nat(), apply: (world, id, value) => { world.wanted = value; } } },
+      streams: { watch: { on: ['scale'] }, resync: { every: 60_000, list: () => ['a'] } },
+      reconciler: () => async (id, { read, effect }) => {
+        const { wanted } = await read((world) => world);
+        await effect('set', (world) => { world.actual = wanted; });
+      },
+      converged: ({ wanted, actual }) => wanted === actual,
+    }, { runs: 50 });
+    expect(runs).toBe(50);
+  });
+`;
 const typed = `
   import { of } from 'rxjs';
   import { Controller, type ControllerContext, type Reconciler, resync, type Step } from '${name}';
@@ -53,6 +84,11 @@ try {
   write('esm.mjs', [...entries.map((entry) => `import * as _${String(entries.indexOf(entry))} from '${entry}';`), `import * as rxjs from 'rxjs';`, `import * as kreconciler from '${name}';`, loop].join('\n'));
   write('cjs.cjs', [...entries.map((entry) => `require('${entry}');`), `const rxjs = require('rxjs');`, `const kreconciler = require('${name}');`, loop].join('\n'));
   for (const file of ['esm.mjs', 'cjs.cjs']) process.stdout.write(`${file}: ${run('node', file)}`);
+
+  run('npm', 'install', '--no-audit', '--no-fund', '--silent', 'jest@30.5.2');
+  write('testing.test.js', jest);
+  run('npx', 'jest', '--silent');
+  console.log('the testing kit ran under jest');
 
   const all = entries.map((entry, i) => `import * as all${String(i)} from '${entry}';\nvoid all${String(i)};`).join('\n');
   for (const file of ['types.mts', 'types.cts', 'types.ts']) write(file, `${all}\n${typed}`);
