@@ -1,4 +1,3 @@
-import { asyncScheduler } from 'rxjs';
 import type { Contender } from '../contender.js';
 import { hash } from '../hash.js';
 
@@ -11,7 +10,7 @@ interface Item {
 export const contender: Contender = {
   does: 'the physical minimum: an array a lane and one a tick, and a loop over it; serial per id, and nothing else',
   can: ['promise', 'retry'],
-  open(work, { workerCount = 1, scheduler = asyncScheduler, delayResolution = 250, backoff = () => 0 }) {
+  open(work, { workerCount = 1, scheduler, delayResolution = 250, backoff = () => 0 }) {
     const lanes = Array.from({ length: workerCount }, () => ({ items: [] as Item[], busy: false }));
     type Lane = (typeof lanes)[number];
     const ticks = new Map<number, (readonly [Lane, Item])[]>();
@@ -29,6 +28,7 @@ export const contender: Contender = {
       lane.busy = false;
     }
     function retry(lane: Lane, item: Item, delay: number): void {
+      if (scheduler === undefined) throw new TypeError('Expected `scheduler`, for an item is to be retried');
       const now = scheduler.now();
       const due = Math.ceil((now + delay) / delayResolution) * delayResolution;
       if (!ticks.has(due)) {
