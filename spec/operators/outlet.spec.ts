@@ -33,6 +33,18 @@ function opened(react?: (id: string, outlet: Outlet) => void) {
 }
 
 describe('A5: an outlet', () => {
+  it('should know the moment of the last step as long as what it causes goes on, and no longer', () => {
+    const moments: number[] = [];
+    const { outlet } = opened((_, its) => moments.push(its.moment));
+    moments.push(outlet.moment);
+    outlet.push({ ...step('a'), at: 5 });
+    outlet.push({ ...step('b'), at: 6 });
+    outlet.flush(() => moments.push(outlet.moment));
+    moments.push(outlet.moment);
+    outlet.flush(() => moments.push(outlet.moment));
+    expect(moments).toEqual([NaN, 5, 6, 6, NaN, NaN]);
+  });
+
   it('should keep what is pushed until it is flushed', () => {
     const { outlet, seen } = opened();
     outlet.push(step('a'));
