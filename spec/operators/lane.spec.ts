@@ -1,5 +1,5 @@
-import { ofKind, reconcile, type Step } from 'kreconciler/operators';
-import { asapScheduler, type SchedulerLike, Subject } from 'rxjs';
+import { ofKind, reconcile, type ReconcileContext, type Step } from 'kreconciler/operators';
+import { asapScheduler, queueScheduler, type SchedulerLike, Subject } from 'rxjs';
 import { expect, test } from 'vitest';
 
 test('should date what a step causes at once to the moment of that step, though who sees it takes his time, and no step before the one ahead', () => {
@@ -46,4 +46,26 @@ test('should ask for the name of a lane once, and again if that throws', () => {
   expect(ends).toEqual(['dropped a', 'succeeded b', 'succeeded c']);
   expect(names).toEqual(['lane 0', 'lane 0']);
   expect(asked).toEqual([0, 0]);
+});
+
+test.each<[string, (loop: { unsubscribe: () => void }, notifier: Subject<void>) => void, 'stop' | 'reset' | undefined, string]>([
+  ['it is unsubscribed', (loop) => { loop.unsubscribe(); }, undefined, 'The loop was unsubscribed'],
+  ['its term ends', (_, reset) => { reset.next(); }, 'reset', 'The term of this loop has ended'],
+  ['it is stopped', (_, stop) => { stop.next(); }, 'stop', 'The loop was stopped'],
+])('should abort the signal of what runs with an AbortError that says that %s', (_, end, field, message) => {
+  const events = new Subject<string>();
+  const notifier = new Subject<void>();
+  const signals: AbortSignal[] = [];
+  const hung = new Promise<void>(() => undefined);
+  const reconciler = (_: string, { signal }: ReconcileContext) => {
+    signals.push(signal);
+    return hung;
+  };
+  const config = { shutdownGrace: 0, scheduler: queueScheduler, maxReconcileTime: 0 };
+  const loop = events.pipe(reconcile(reconciler, field === undefined ? config : { ...config, [field]: notifier })).subscribe();
+  events.next('a');
+  expect(signals[0]?.aborted).toBe(false);
+  end(loop, notifier);
+  expect(signals[0]?.reason).toMatchObject({ name: 'AbortError', message });
+  loop.unsubscribe();
 });
