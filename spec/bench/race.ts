@@ -4,6 +4,9 @@ import { Stopwatch } from './stopwatch.js';
 /** Microseconds of CPU time an id. Who takes longer is not waited for: what it has done by then tells its speed well enough. */
 const PATIENCE = 5;
 
+/** But for this long anyone is waited for: at first all code is slow. */
+export const WARM_UP = 500_000;
+
 /** Never settles. Whoever runs on when a race is over must be halted, or its microtasks keep the event loop to themselves. */
 export const halt = new Promise<never>(() => {});
 
@@ -18,7 +21,7 @@ export class Race {
 
   /** Counts a run; false if it was the last one. */
   goesOn(): boolean {
-    const isOver = ++this.#runs === this.total || (this.#runs % 512 === 0 && this.#stopwatch.cpu > PATIENCE * this.total);
+    const isOver = ++this.#runs === this.total || (this.#runs % 512 === 0 && this.#stopwatch.cpu > Math.max(PATIENCE * this.total, WARM_UP));
     // When the run has ended.
     if (isOver) setImmediate(() => this.#finish(this.#stopwatch.rate(this.#runs)));
     return !isOver;

@@ -1,7 +1,7 @@
 import type { Case, Figures } from '../case.js';
 import type { Contender } from '../contender.js';
 import { distinct } from '../ids.js';
-import { halt } from '../race.js';
+import { halt, WARM_UP } from '../race.js';
 import { RATE, Stopwatch } from '../stopwatch.js';
 
 const CHUNK = 10_000;
@@ -24,7 +24,7 @@ export const dedup: Case = {
 async function events(contender: Contender, count: number): Promise<Figures> {
   const ids = distinct(1000);
   const stopwatch = new Stopwatch();
-  const isPatient = (): boolean => stopwatch.cpu < PATIENCE * count;
+  const isPatient = (): boolean => stopwatch.cpu < Math.max(PATIENCE * count, WARM_UP);
   let runs = 0;
   let drained = (): void => {};
   const { push } = await contender.open(
