@@ -42,16 +42,16 @@ export function reconcileWith(
     (events, { lane, outlet }) =>
       events.pipe(
         groupBy(
+          // By the bounded lane number, never by id: a group is kept for ever.
           (event) => {
-            const lane = route(event, settings);
-            if (typeof lane === 'number') return lane;
-            outlet.emit(lane);
+            const routed = route(event, settings);
+            if (typeof routed === 'number') return routed;
+            outlet.emit(routed);
             return NOWHERE;
           },
-          // By the bounded lane number, never by id: a group is kept for ever.
           { connector: () => new Conduit() },
         ),
-        mergeMap((routed) => (routed.key === NOWHERE ? EMPTY : routed.pipe(lane(reconciler, routed.key)))),
+        mergeMap((group) => (group.key === NOWHERE ? EMPTY : group.pipe(lane(reconciler, group.key)))),
       ),
     extras,
   );
