@@ -5,7 +5,7 @@ import { expected } from '../../operators/expected.js';
 import { defaultObservability, type Observability } from '../observability/observability.js';
 import { checkConnection, type Connection } from './connection.js';
 import { checkIdentifier } from './identifier.js';
-import { checkInterval } from './interval.js';
+import { checkInterval } from '../interval.js';
 
 /** How `leadership` behaves. */
 export interface LeadershipConfig {

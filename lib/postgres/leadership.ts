@@ -22,7 +22,7 @@ import { exponential } from '../../operators/backoff.js';
 import type { Term } from '../config.js';
 import { type LeadershipConfig, leadershipSettings, type LeadershipSettings } from './leadership-config.js';
 import { createTable, listen, nextTerm, prepare, probe, stepDown, STEPPED_DOWN, tableIsMissing, tryLock } from './leadership-sql.js';
-import { reconnecting } from './reconnecting.js';
+import { reconnecting } from '../reconnecting.js';
 import { PoolerError, sameBackend } from './same-backend.js';
 import { type Session, session, type Statement } from './session.js';
 

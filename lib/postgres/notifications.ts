@@ -5,7 +5,7 @@ import { isObservableInput } from '../../operators/observable-input.js';
 import { withSignal } from '../with-signal.js';
 import { identifier } from './identifier.js';
 import { type NotificationsConfig, notificationsSettings, type NotificationsSettings } from './notifications-config.js';
-import { reconnecting } from './reconnecting.js';
+import { reconnecting } from '../reconnecting.js';
 import { type Session, session } from './session.js';
 
 /**
