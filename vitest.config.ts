@@ -23,7 +23,7 @@ const alone = [
   'spec/integration/*.spec.ts',
   'spec/lib/observability/*.spec.ts',
   'spec/lib/postgres/*.spec.ts',
-  'spec/operators/{bear,process}.spec.ts',
+  'spec/operators/{load,process}.spec.ts',
 ]
 
 export default defineConfig({

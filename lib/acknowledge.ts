@@ -4,8 +4,8 @@ import { isDelay } from '../operators/errors.js';
 import { expected, expectedObject } from '../operators/expected.js';
 import { isObservableInput } from '../operators/observable-input.js';
 import type { Dropped, Rejected, Requeued, Step, Succeeded } from '../operators/types.js';
-import { type Answer, isGood, Ledger } from './ledger.js';
-import { harmless } from './observability/harmless.js';
+import { type Answer, isGood, InFlightMessages } from './in-flight-messages.js';
+import { safely } from './observability/safely.js';
 import { checkObservability, defaultObservability, type Observability } from './observability/observability.js';
 
 /** How {@link acknowledge} tells the broker. What `ack` and `nack` return is waited for where it is a promise or Observable. */
@@ -46,7 +46,7 @@ export function acknowledge<M = unknown>(config: AcknowledgeConfig<M>): MonoType
   callable('nack', nack);
   expected('delay', delay, 'a finite number of ms >= 0 or a function', isDelay(delay) || typeof delay === 'function');
   checkObservability('observability', observability);
-  const tell = harmless(({ step, error }: { readonly step: Answer<M>['step']; readonly error: unknown }) => {
+  const tell = safely(({ step, error }: { readonly step: Answer<M>['step']; readonly error: unknown }) => {
     observability.logger.error(`${isGood(step) ? 'ack' : 'nack'} failed, the broker will deliver again`, { id: step.id, error });
   });
   const delayOf = (step: Rejected | Dropped): number => {
@@ -66,10 +66,10 @@ export function acknowledge<M = unknown>(config: AcknowledgeConfig<M>): MonoType
     );
   return (steps) =>
     defer(() => {
-      const ledger = new Ledger<M>();
+      const messages = new InFlightMessages<M>();
       return steps.pipe(
         mergeMap((step) => {
-          const answers = ledger.enter(step);
+          const answers = messages.enter(step);
           return answers.length === 0 ? of(step) : concat(of(step), from(answers).pipe(mergeMap(answer)));
         }),
       );

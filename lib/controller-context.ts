@@ -1,6 +1,6 @@
 import { Attempt } from '../operators/attempt.js';
 import type { ReconcileContext } from '../operators/types.js';
-import type { Logger } from './logger.js';
+import type { Logger } from './observability/logging/logger.js';
 
 /** What a Controller's reconciler is told. */
 export interface ControllerContext extends ReconcileContext {

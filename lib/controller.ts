@@ -21,14 +21,14 @@ import { expected } from '../operators/expected.js';
 import type { Reconciler, Step, Trigger } from '../operators/types.js';
 import { whileLeading } from '../operators/while-leading.js';
 import type { Workqueue } from '../operators/workqueue.js';
-import { Broadcast } from './broadcast.js';
+import { MulticastSubject } from './multicast-subject.js';
 import { type Config, type Settings, settings } from './config.js';
 import { type ControllerContext, controllerContext } from './controller-context.js';
 import { checkEventStreams, type EventStream, eventStream } from './event-stream.js';
-import { Guarded } from './guarded.js';
+import { SafeObservable } from './safe-observable.js';
 import { inspect, type Inspection } from './inspect.js';
 import { type Leading, leading } from './leading.js';
-import { harmless } from './observability/harmless.js';
+import { safely } from './observability/safely.js';
 import { instrument } from './observability/instrument.js';
 
 /**
@@ -53,7 +53,7 @@ export class Controller {
   readonly #settings: Settings;
   readonly #reconciler: Reconciler<ControllerContext>;
   readonly #streams: Readonly<Record<string, EventStream>>;
-  readonly #steps = new Broadcast<Step>();
+  readonly #steps = new MulticastSubject<Step>();
   readonly #leads = new BehaviorSubject(false);
   readonly #queues: Workqueue[] = [];
   #leading: Leading = false;
@@ -66,10 +66,10 @@ export class Controller {
     this.#reconciler = reconciler;
     this.#streams = streams;
     const { logger } = this.#settings.observability;
-    const tell = harmless((error: unknown) => {
+    const tell = safely((error: unknown) => {
       logger.error('An observer of the steps threw', { error });
     });
-    this.steps = new Guarded(this.#steps.values, tell);
+    this.steps = new SafeObservable(this.#steps.values, tell);
   }
 
   /**

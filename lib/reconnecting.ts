@@ -2,7 +2,7 @@ import { defer, type Observable, retry, type SchedulerLike } from 'rxjs';
 import { after } from '../operators/after.js';
 import type { Backoff } from '../operators/backoff.js';
 import { isDelay } from '../operators/errors.js';
-import type { Logger } from './logger.js';
+import type { Logger } from './observability/logging/logger.js';
 
 /** How long to wait where a backoff throws or answers no delay, in ms. */
 const FALLBACK = 1_000;

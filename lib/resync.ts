@@ -19,9 +19,9 @@ import { callable, checkScheduler } from '../operators/config.js';
 import { isDelay } from '../operators/errors.js';
 import { expected, expectedObject } from '../operators/expected.js';
 import { isObservableInput } from '../operators/observable-input.js';
-import type { LogFields } from './logger.js';
-import { harmless } from './observability/harmless.js';
-import { measuredList } from './observability/measured-list.js';
+import type { LogFields } from './observability/logging/logger.js';
+import { safely } from './observability/safely.js';
+import { measuredList } from './observability/metrics/measured-list.js';
 import { checkObservability, defaultObservability, type Observability } from './observability/observability.js';
 import { withSignal } from './with-signal.js';
 
@@ -69,7 +69,7 @@ export function resync(config: ResyncConfig): Observable<string> {
   callable('backoff', backoff);
   checkScheduler('scheduler', scheduler);
   checkObservability('observability', observability);
-  const warn = harmless((fields: LogFields) => {
+  const warn = safely((fields: LogFields) => {
     observability.logger.warn('Listing all ids failed, trying again', fields);
   });
 

@@ -2,8 +2,8 @@ import { asyncScheduler, type SchedulerAction, type SchedulerLike, Subscription,
 import { after } from './after.js';
 import { checkScheduler } from './config.js';
 import { expected } from './expected.js';
-import type { ListNode } from './list.js';
-import { type Tick, Ticks } from './ticks.js';
+import type { LinkedListNode } from './linked-list.js';
+import { type Tick, TickGrid } from './tick-grid.js';
 
 /**
  * Schedules on a grid: delays are rounded up to the next multiple of `resolution` on the scheduler's clock, and all
@@ -23,14 +23,14 @@ import { type Tick, Ticks } from './ticks.js';
  * retries$.pipe(delayWhen(({ ms }) => timer(ms, delays)));
  */
 export class DelayScheduler implements SchedulerLike {
-  readonly #ticks: Ticks<DelayAction<unknown>>;
+  readonly #ticks: TickGrid<DelayAction<unknown>>;
   readonly #scheduler: SchedulerLike;
 
   constructor(resolution: number, scheduler: SchedulerLike = asyncScheduler) {
     expected('resolution', resolution, 'a finite number > 0', Number.isFinite(resolution) && resolution > 0);
     checkScheduler('scheduler', scheduler);
     this.#scheduler = scheduler;
-    this.#ticks = new Ticks(resolution, (tick) => {
+    this.#ticks = new TickGrid(resolution, (tick) => {
       // eslint-disable-next-line rxjs-x/no-ignored-error -- it cannot fail
       const timer = after(tick.due - tick.armedAt, scheduler).subscribe(() => {
         run(tick);
@@ -49,11 +49,11 @@ export class DelayScheduler implements SchedulerLike {
 
   /** Calls `work` with `state` at the first tick that is no sooner than `delay` ms from now. */
   schedule<T>(work: (this: SchedulerAction<T>, state?: T) => void, delay = 0, state?: T): Subscription {
-    return new DelayAction<T>(this, this.#ticks as unknown as Ticks<DelayAction<T>>, work).schedule(state, delay);
+    return new DelayAction<T>(this, this.#ticks as unknown as TickGrid<DelayAction<T>>, work).schedule(state, delay);
   }
 }
 
-class DelayAction<T> extends Subscription implements SchedulerAction<T>, ListNode<DelayAction<T>> {
+class DelayAction<T> extends Subscription implements SchedulerAction<T>, LinkedListNode<DelayAction<T>> {
   previous: DelayAction<T> | undefined = undefined;
   next: DelayAction<T> | undefined = undefined;
   #tick: Tick<DelayAction<T>> | undefined;
@@ -61,7 +61,7 @@ class DelayAction<T> extends Subscription implements SchedulerAction<T>, ListNod
 
   constructor(
     readonly scheduler: SchedulerLike,
-    readonly ticks: Ticks<DelayAction<T>>,
+    readonly ticks: TickGrid<DelayAction<T>>,
     readonly work: (this: SchedulerAction<T>, state?: T) => void,
   ) {
     super(() => {

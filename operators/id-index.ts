@@ -3,17 +3,17 @@ export interface IdNode<T> {
   readonly id: string;
   /** `hashOf(id)`. */
   readonly hash: number;
-  sibling: T | undefined;
+  nextInBucket: T | undefined;
   /** Its place in the order in which nodes were added; the index sets it. */
-  born: number;
+  sequence: number;
 }
 
 const PRIME = 0x01000193;
 
-/** How many chains there are at least; a power of two, as always. */
+/** How many buckets there are at least; a power of two, as always. */
 const FEWEST = 16;
 
-/** Chains are shorter than 1 on average. One as long as this is no accident. */
+/** Buckets are shorter than 1 on average. One as long as this is no accident. */
 const LONGEST = 16;
 
 /**
@@ -34,70 +34,70 @@ export function hashOf(id: string): number {
  * A Map would do, but one through which ids flow copies itself again and again, and its dead copies keep each other alive
  * until the next full garbage collection: that took more time than all else a loop does.
  *
- * Whoever chooses ids can choose such as collide. These go to a Map, whose hash is a secret, once their chain is full.
+ * Whoever chooses ids can choose such as collide. These go to a Map, whose hash is a secret, once their bucket is full.
  */
 export class IdIndex<T extends IdNode<T>> {
-  #chains = chains<T>(FEWEST);
-  readonly #crowded = new Map<string, T>();
+  #buckets = buckets<T>(FEWEST);
+  readonly #overflow = new Map<string, T>();
   #size = 0;
-  #births = 0;
+  #additions = 0;
 
   get size(): number {
     return this.#size;
   }
 
   get(id: string, hash = hashOf(id)): T | undefined {
-    let node = this.#chains[hash & (this.#chains.length - 1)];
-    while (node !== undefined && (node.hash !== hash || node.id !== id)) node = node.sibling;
-    return node ?? (this.#crowded.size > 0 ? this.#crowded.get(id) : undefined);
+    let node = this.#buckets[hash & (this.#buckets.length - 1)];
+    while (node !== undefined && (node.hash !== hash || node.id !== id)) node = node.nextInBucket;
+    return node ?? (this.#overflow.size > 0 ? this.#overflow.get(id) : undefined);
   }
 
   /** No node of the same id must be there. */
   add(node: T): void {
-    node.born = this.#births++;
-    if (2 * ++this.#size > this.#chains.length) this.#resize(2 * this.#chains.length);
+    node.sequence = this.#additions++;
+    if (2 * ++this.#size > this.#buckets.length) this.#resize(2 * this.#buckets.length);
     this.#link(node);
   }
 
   remove(node: T): void {
-    const at = node.hash & (this.#chains.length - 1);
-    let before = this.#chains[at];
+    const at = node.hash & (this.#buckets.length - 1);
+    let before = this.#buckets[at];
     if (before === node) {
-      this.#chains[at] = node.sibling;
+      this.#buckets[at] = node.nextInBucket;
     } else {
-      while (before !== undefined && before.sibling !== node) before = before.sibling;
-      if (before !== undefined) before.sibling = node.sibling;
-      else if (!this.#crowded.delete(node.id)) return;
+      while (before !== undefined && before.nextInBucket !== node) before = before.nextInBucket;
+      if (before !== undefined) before.nextInBucket = node.nextInBucket;
+      else if (!this.#overflow.delete(node.id)) return;
     }
-    node.sibling = undefined;
+    node.nextInBucket = undefined;
     this.#size--;
-    if (this.#chains.length > FEWEST && 8 * this.#size < this.#chains.length) this.#resize(this.#chains.length / 2);
+    if (this.#buckets.length > FEWEST && 8 * this.#size < this.#buckets.length) this.#resize(this.#buckets.length / 2);
   }
 
   clear(): void {
-    this.#chains = chains(FEWEST);
-    this.#crowded.clear();
+    this.#buckets = buckets(FEWEST);
+    this.#overflow.clear();
     this.#size = 0;
   }
 
   /** All nodes, in the order in which they were added. */
   values(): T[] {
-    const nodes = [...this.#crowded.values()];
-    for (let node of this.#chains) {
-      for (; node !== undefined; node = node.sibling) nodes.push(node);
+    const nodes = [...this.#overflow.values()];
+    for (let node of this.#buckets) {
+      for (; node !== undefined; node = node.nextInBucket) nodes.push(node);
     }
-    return nodes.sort((a, b) => a.born - b.born);
+    return nodes.sort((a, b) => a.sequence - b.sequence);
   }
 
   #resize(length: number): void {
-    const before = this.#chains;
-    const crowded = [...this.#crowded.values()];
-    this.#chains = chains(length);
-    this.#crowded.clear();
-    for (const node of crowded) this.#link(node);
+    const before = this.#buckets;
+    const overflow = [...this.#overflow.values()];
+    this.#buckets = buckets(length);
+    this.#overflow.clear();
+    for (const node of overflow) this.#link(node);
     for (let node of before) {
       while (node !== undefined) {
-        const next: T | undefined = node.sibling;
+        const next: T | undefined = node.nextInBucket;
         this.#link(node);
         node = next;
       }
@@ -105,20 +105,20 @@ export class IdIndex<T extends IdNode<T>> {
   }
 
   #link(node: T): void {
-    const at = node.hash & (this.#chains.length - 1);
-    const first = this.#chains[at];
+    const at = node.hash & (this.#buckets.length - 1);
+    const first = this.#buckets[at];
     let length = 0;
-    for (let other = first; other !== undefined; other = other.sibling) length++;
-    node.sibling = undefined;
+    for (let other = first; other !== undefined; other = other.nextInBucket) length++;
+    node.nextInBucket = undefined;
     if (length === LONGEST) {
-      this.#crowded.set(node.id, node);
+      this.#overflow.set(node.id, node);
     } else {
-      node.sibling = first;
-      this.#chains[at] = node;
+      node.nextInBucket = first;
+      this.#buckets[at] = node;
     }
   }
 }
 
-function chains<T>(length: number): (T | undefined)[] {
+function buckets<T>(length: number): (T | undefined)[] {
   return new Array<T | undefined>(length).fill(undefined);
 }

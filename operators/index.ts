@@ -6,7 +6,7 @@ export { DelayScheduler } from './delay-scheduler.js';
 export { RetryError, TerminalError } from './errors.js';
 export { loop, type LoopParts } from './loop.js';
 export { ofKind } from './of-kind.js';
-export type { Outlet } from './outlet.js';
+export type { Trampoline } from './trampoline.js';
 export { reconcile } from './reconcile.js';
 export { route } from './route.js';
 export { type Counts, type Snapshot, snapshots, type WorkerCounts } from './snapshots.js';

@@ -20,9 +20,9 @@ import type { Attempt } from './attempt.js';
 import type { ReconcileSettings } from './config.js';
 import type { DelayScheduler } from './delay-scheduler.js';
 import type { Outcome } from './outcome.js';
-import type { Outlet } from './outlet.js';
+import type { Trampoline } from './trampoline.js';
 import { Runner, type RunObserver } from './runner.js';
-import type { Tick } from './ticks.js';
+import type { Tick } from './tick-grid.js';
 import type { Reconciler, Trigger } from './types.js';
 import { type Entry, Workqueue } from './workqueue.js';
 
@@ -30,7 +30,7 @@ import { type Entry, Workqueue } from './workqueue.js';
 export interface LaneConfig {
   readonly settings: ReconcileSettings;
   /** Where the steps leave. */
-  readonly outlet: Outlet;
+  readonly trampoline: Trampoline;
   /** Where the wake-ups are scheduled; its resolution is `settings.delayResolution`. */
   readonly delays: DelayScheduler;
   /** What contexts are made of, if they are to have more: a class that extends it keeps the signal lazy. */
@@ -40,7 +40,7 @@ export interface LaneConfig {
 }
 
 /**
- * One lane: runs the ids it is given one at a time, in the order in which they became ready. Its steps leave by the outlet;
+ * One lane: runs the ids it is given one at a time, in the order in which they became ready. Its steps leave by the trampoline;
  * it completes once its source has and everything has settled, or once `settings.stop` has emitted and nothing runs.
  */
 export function lane(reconciler: Reconciler, worker: number, config: LaneConfig): OperatorFunction<string | Trigger, never> {
@@ -78,7 +78,7 @@ class Lane implements RunObserver {
   readonly #ticks = new Subject<Tick<Entry>>();
   readonly #done = new Subject<void>();
   readonly #settings: ReconcileSettings;
-  readonly #outlet: Outlet;
+  readonly #trampoline: Trampoline;
   readonly #runner: Runner;
   #ending: 'draining' | 'stopping' | undefined;
   #grace: Subscription | undefined;
@@ -90,11 +90,11 @@ class Lane implements RunObserver {
   /** The one that is going on. */
   #turn: Subscriber<never> | undefined;
 
-  constructor(reconciler: Reconciler, worker: number, { settings, outlet, Context }: LaneConfig) {
+  constructor(reconciler: Reconciler, worker: number, { settings, trampoline, Context }: LaneConfig) {
     this.#settings = settings;
-    this.#outlet = outlet;
+    this.#trampoline = trampoline;
     this.#runner = new Runner(reconciler, settings, worker, this, Context);
-    this.queue = new Workqueue(worker, settings, outlet, (tick) => {
+    this.queue = new Workqueue(worker, settings, trampoline, (tick) => {
       this.#ticks.next(tick);
     });
   }
@@ -141,7 +141,7 @@ class Lane implements RunObserver {
   }
 
   #offer(event: string | Trigger): void {
-    const { moment } = this.#outlet;
+    const { moment } = this.#trampoline;
     this.queue.offer(typeof event === 'string' ? { id: event } : event, Number.isNaN(moment) ? this.#now() : moment);
     this.#go();
   }
@@ -159,14 +159,14 @@ class Lane implements RunObserver {
 
   settled(outcome: Outcome): void {
     this.#settle(outcome);
-    this.#outlet.flush(this.#advance);
+    this.#trampoline.flush(this.#advance);
   }
 
   overtime(error: Error): void {
     this.#runner.cut(() => error, (open) => {
       this.queue.fail({ failure: 'timeout', error }, this.#now(), open);
     });
-    this.#outlet.flush(this.#advance);
+    this.#trampoline.flush(this.#advance);
   }
 
   released(entry: Entry): void {
@@ -179,7 +179,7 @@ class Lane implements RunObserver {
     this.#runner.cut(aborted('The term of this loop has ended'), (open) => {
       this.queue.reset(this.#now(), open);
     });
-    this.#outlet.flush(this.#advance);
+    this.#trampoline.flush(this.#advance);
     this.#rest();
   }
 
@@ -202,9 +202,9 @@ class Lane implements RunObserver {
   #go(): void {
     if (!this.#busy && this.queue.hasReady) {
       this.#busy = true;
-      this.#outlet.flush(this.#takeTurn);
+      this.#trampoline.flush(this.#takeTurn);
     } else {
-      this.#outlet.flush();
+      this.#trampoline.flush();
     }
     this.#rest();
   }
@@ -221,14 +221,14 @@ class Lane implements RunObserver {
         this.#endTurn();
         return;
       }
-      this.#outlet.deliver();
+      this.#trampoline.deliver();
       // Whoever saw it start may have cut it off.
       if (!this.#isRunning(entry)) continue;
       const outcome = this.#runner.run(entry);
       if (outcome === undefined) continue;
       this.#settle(outcome);
       // Whoever sees it end may stop the loop, or ask for the next id, which has not started yet.
-      this.#outlet.deliver();
+      this.#trampoline.deliver();
     }
   };
 
@@ -269,7 +269,7 @@ class Lane implements RunObserver {
       this.#runner.cut(aborted('The loop was stopped'), () => {
         this.queue.giveUp(this.#now());
       });
-      this.#outlet.flush();
+      this.#trampoline.flush();
       this.#done.next();
     });
   }

@@ -17,7 +17,7 @@ import {
 import type { ReconcileSettings } from './config.js';
 import { DelayScheduler } from './delay-scheduler.js';
 import { lane, type LaneConfig } from './lane.js';
-import { inOrder, type Outlet } from './outlet.js';
+import { trampolined, type Trampoline } from './trampoline.js';
 import type { Reconciler, Step, Trigger } from './types.js';
 
 /** What a loop is composed of. */
@@ -25,7 +25,7 @@ export interface LoopParts {
   /** One serial lane; its steps carry `worker`, which no other lane of the loop may have. */
   readonly lane: (reconciler: Reconciler, worker: number) => OperatorFunction<string | Trigger, never>;
   /** Where steps leave that are not a lane's, rejections for instance. */
-  readonly outlet: Outlet;
+  readonly trampoline: Trampoline;
 }
 
 /**
@@ -52,7 +52,7 @@ export function loop<T>(
   extras?: Pick<LaneConfig, 'Context' | 'inspector'>,
 ): OperatorFunction<T, Step> {
   return (source) =>
-    inOrder((outlet) => {
+    trampolined((trampoline) => {
       const failures: unknown[] = [];
       const failed = new Subject<void>();
       /** Whatever fails outside the lanes stops the loop in good order, and is told at its end (P4). */
@@ -65,16 +65,16 @@ export function loop<T>(
           }),
         );
       // Not subscribed anew by a lane that is born after it has completed: that term has ended already.
-      const reset = outlet.heardByAll(from(settings.reset).pipe(stopOnError)).pipe(share({ resetOnComplete: false }));
-      const stop = outlet.heardByAll(merge(failed, from(settings.stop).pipe(stopOnError)).pipe(take(1))).pipe(share());
+      const reset = trampoline.heardByAll(from(settings.reset).pipe(stopOnError)).pipe(share({ resetOnComplete: false }));
+      const stop = trampoline.heardByAll(merge(failed, from(settings.stop).pipe(stopOnError)).pipe(take(1))).pipe(share());
       const delays = new DelayScheduler(settings.delayResolution, settings.scheduler);
-      const config: LaneConfig = { settings: { ...settings, stop, reset }, outlet, delays, ...extras };
+      const config: LaneConfig = { settings: { ...settings, stop, reset }, trampoline, delays, ...extras };
       const events = source.pipe(
         stopOnError,
         // Before the lanes: the source is let go first (P2). `reset` is here only to be listened to from the start.
         takeUntil(merge(stop, reset.pipe(ignoreElements()))),
       );
-      const lanes = compose(events, { outlet, lane: (reconciler, worker) => lane(reconciler, worker, config) });
+      const lanes = compose(events, { trampoline, lane: (reconciler, worker) => lane(reconciler, worker, config) });
       return concat(
         lanes.pipe(stopOnError),
         defer(() => (failures.length > 0 ? throwError(() => failures[0]) : EMPTY)),

@@ -1,6 +1,6 @@
 import { EMPTY, groupBy, mergeMap, type OperatorFunction } from 'rxjs';
 import { callable, type ReconcileConfig, type ReconcileSettings, reconcileSettings } from './config.js';
-import { Conduit } from './conduit.js';
+import { UnicastSubject } from './unicast-subject.js';
 import type { LaneConfig } from './lane.js';
 import { loop } from './loop.js';
 import { route } from './route.js';
@@ -39,17 +39,17 @@ export function reconcileWith(
 ): OperatorFunction<string | Trigger, Step> {
   return loop<string | Trigger>(
     settings,
-    (events, { lane, outlet }) =>
+    (events, { lane, trampoline }) =>
       events.pipe(
         groupBy(
           // By the bounded lane number, never by id: a group is kept for ever.
           (event) => {
             const routed = route(event, settings);
             if (typeof routed === 'number') return routed;
-            outlet.emit(routed);
+            trampoline.emit(routed);
             return NOWHERE;
           },
-          { connector: () => new Conduit() },
+          { connector: () => new UnicastSubject() },
         ),
         mergeMap((group) => (group.key === NOWHERE ? EMPTY : group.pipe(lane(reconciler, group.key)))),
       ),

@@ -1,9 +1,9 @@
 import { type Backoff, delayBy } from './backoff.js';
 import { isTerminal, retryDelayOf } from './errors.js';
 import { hashOf, IdIndex, type IdNode } from './id-index.js';
-import { List, type ListNode } from './list.js';
+import { LinkedList, type LinkedListNode } from './linked-list.js';
 import type { Failed } from './outcome.js';
-import { type Tick, Ticks } from './ticks.js';
+import { type Tick, TickGrid } from './tick-grid.js';
 import type { Reason, Step, Trigger } from './types.js';
 
 /** The part of a loop's configuration that rules one lane; each field is explained at `ReconcileConfig`. */
@@ -20,7 +20,7 @@ interface Retry {
   /** Failures in a row that count; 0 if the id was dropped while dirty and starts afresh after the embargo. */
   readonly failures: number;
   /** Not before this tick, whatever arrives (E1). */
-  readonly embargo: Tick<Entry>;
+  readonly notBefore: Tick<Entry>;
   /** When the retry is due. An event may let it run before: then it is early. */
   readonly deadline: Tick<Entry>;
   /** The id became ready before its deadline: should that run fail, it spends nothing and the deadline stands. */
@@ -30,17 +30,17 @@ interface Retry {
 const NO_STREAMS: readonly string[] = [];
 
 /** An id that is not idle. It is in exactly one state, and in at most one list: the ready ids, or a tick's members. */
-export class Entry implements ListNode<Entry>, IdNode<Entry> {
+export class Entry implements LinkedListNode<Entry>, IdNode<Entry> {
   previous: Entry | undefined = undefined;
   next: Entry | undefined = undefined;
-  sibling: Entry | undefined = undefined;
-  born = 0;
+  nextInBucket: Entry | undefined = undefined;
+  sequence = 0;
   state: 'ready' | 'waiting' | 'running' | 'abandoned' = 'ready';
   reason: Reason = 'event';
   /** Who asked for the next run, or the one that is on, since the last success or drop. */
   streams: readonly string[] = NO_STREAMS;
   /** Dirty: who asked while it could not start, running or abandoned. */
-  mark: readonly string[] | undefined = undefined;
+  dirty: readonly string[] | undefined = undefined;
   /** Since when it is ready or running. */
   since = 0;
   /** An event made it ready, so it counts against `workerQueueSize`. */
@@ -84,8 +84,8 @@ export class Entry implements ListNode<Entry>, IdNode<Entry> {
  */
 export class Workqueue {
   readonly #entries = new IdIndex<Entry>();
-  readonly #ready = new List<Entry>();
-  readonly #ticks: Ticks<Entry>;
+  readonly #ready = new LinkedList<Entry>();
+  readonly #ticks: TickGrid<Entry>;
   #running: Entry | undefined;
   #readyByEvent = 0;
   #waiting = 0;
@@ -104,7 +104,7 @@ export class Workqueue {
     },
     arm: (tick: Tick<Entry>) => void,
   ) {
-    this.#ticks = new Ticks(config.delayResolution, arm);
+    this.#ticks = new TickGrid(config.delayResolution, arm);
   }
 
   /** How many ids are not idle. */
@@ -134,12 +134,12 @@ export class Workqueue {
     const { id } = trigger;
     const hash = hashOf(id);
     const entry = this.#entries.get(id, hash);
-    if (entry === undefined || (entry.state === 'waiting' && entry.retry?.embargo.fired !== false)) {
+    if (entry === undefined || (entry.state === 'waiting' && entry.retry?.notBefore.fired !== false)) {
       this.#admit(entry, trigger, hash, at);
       return;
     }
     if (entry.state === 'running' || entry.state === 'abandoned') {
-      entry.mark = this.#joined(entry.mark ?? NO_STREAMS, trigger.stream);
+      entry.dirty = this.#joined(entry.dirty ?? NO_STREAMS, trigger.stream);
     } else {
       entry.streams = this.#joined(entry.streams, trigger.stream);
       if (entry.state === 'waiting') this.#pullForward(entry);
@@ -166,10 +166,10 @@ export class Workqueue {
     const { entry, id, attempt, took } = this.#ended(at);
     const { worker } = this;
     this.#forget(entry);
-    if (requeueDelay === 0 || entry.mark !== undefined || this.#stopping) {
+    if (requeueDelay === 0 || entry.dirty !== undefined || this.#stopping) {
       this.steps.push({ kind: 'succeeded', id, worker, at, attempt, took });
-      if (entry.mark === undefined) this.#entries.remove(entry);
-      else this.#enqueueMark(entry, at);
+      if (entry.dirty === undefined) this.#entries.remove(entry);
+      else this.#enqueueDirty(entry, at);
     } else if (this.#waiting < this.config.delayQueueSize) {
       this.#wait(entry, 'requeue', this.#ticks.after(requeueDelay, at));
       this.steps.push({ kind: 'requeued', id, worker, at, attempt, took, delay: requeueDelay });
@@ -191,8 +191,8 @@ export class Workqueue {
     } else {
       this.steps.push({ kind: 'dropped', id, worker, at, attempt, took, reason, failure, error });
       this.#forget(entry);
-      if (this.#stopping) this.#dropMark(entry, at);
-      else if (entry.mark !== undefined) this.#cool(entry, at);
+      if (this.#stopping) this.#dropDirty(entry, at);
+      else if (entry.dirty !== undefined) this.#cool(entry, at);
     }
     this.#leave(entry, open, at);
   }
@@ -204,7 +204,7 @@ export class Workqueue {
       entry.tick = undefined;
       // If a clock was set it may have been woken too soon. What has fired counts, whatever the clocks say (T4, E1).
       const { retry } = entry;
-      if (retry?.embargo.fired === false) this.#join(entry, retry.embargo);
+      if (retry?.notBefore.fired === false) this.#join(entry, retry.notBefore);
       else if (retry?.deadline.fired === false && entry.reason === 'retry') this.#join(entry, retry.deadline);
       else if (entry.state === 'waiting') this.#enqueueWaiting(entry, entry.reason, at);
     }
@@ -214,17 +214,17 @@ export class Workqueue {
   release(entry: Entry, at: number): void {
     this.#abandoned--;
     this.steps.push({ kind: 'released', id: entry.id, worker: this.worker, at });
-    const { retry, mark } = entry;
+    const { retry, dirty } = entry;
     if (retry === undefined) {
-      if (mark === undefined) this.#entries.remove(entry);
-      else this.#enqueueMark(entry, at);
+      if (dirty === undefined) this.#entries.remove(entry);
+      else this.#enqueueDirty(entry, at);
       return;
     }
     entry.state = 'waiting';
-    this.#takeMark(entry);
+    this.#takeDirty(entry);
     if (entry.tick === undefined) this.#enqueueWaiting(entry, entry.reason, at);
-    else if (mark !== undefined && retry.embargo.fired) this.#enqueueWaiting(entry, 'event', at);
-    else if (mark !== undefined) this.#pullForward(entry);
+    else if (dirty !== undefined && retry.notBefore.fired) this.#enqueueWaiting(entry, 'event', at);
+    else if (dirty !== undefined) this.#pullForward(entry);
   }
 
   /** Nothing starts from now on: all work is dropped but the running one, which may finish (P2). */
@@ -238,11 +238,11 @@ export class Workqueue {
     }
     for (const entry of this.#entries.values()) {
       if (entry.state === 'running') continue;
-      if (entry.isCooling) entry.mark = entry.streams;
+      if (entry.isCooling) entry.dirty = entry.streams;
       else if (entry.retry !== undefined || entry.state === 'waiting') this.#pushStopped(entry, at);
       if (entry.retry !== undefined || entry.state === 'waiting') this.#unwait(entry);
       this.#forget(entry);
-      this.#dropMark(entry, at);
+      this.#dropDirty(entry, at);
       if (entry.state === 'waiting') this.#entries.remove(entry);
     }
   }
@@ -256,7 +256,7 @@ export class Workqueue {
     const { entry, id, attempt, took } = this.#ended(at);
     this.steps.push({ kind: 'dropped', id, worker: this.worker, at, attempt, took, reason: 'stopped' });
     this.#forget(entry);
-    this.#dropMark(entry, at);
+    this.#dropDirty(entry, at);
     this.#leave(entry, open, at);
   }
 
@@ -291,12 +291,12 @@ export class Workqueue {
     this.#enqueue(entry, reason, at);
   }
 
-  #enqueueMark(entry: Entry, at: number): void {
+  #enqueueDirty(entry: Entry, at: number): void {
     if (this.#stopping) {
-      this.#dropMark(entry, at);
+      this.#dropDirty(entry, at);
       this.#entries.remove(entry);
     } else {
-      this.#takeMark(entry);
+      this.#takeDirty(entry);
       this.#enqueue(entry, 'event', at);
     }
   }
@@ -327,7 +327,7 @@ export class Workqueue {
   #retry(entry: Entry, failures: number, error: unknown, at: number): number {
     const { delayResolution } = this.config;
     const asked = retryDelayOf(error);
-    const embargo = this.#ticks.after(delayResolution, at);
+    const notBefore = this.#ticks.after(delayResolution, at);
     let deadline = entry.retry?.early === true ? entry.retry.deadline : undefined;
     let delay: number;
     if (deadline === undefined || deadline.fired) {
@@ -341,34 +341,34 @@ export class Workqueue {
         deadline = this.#ticks.after(asked, at);
       }
     }
-    embargo.hold();
+    notBefore.hold();
     deadline.hold();
     this.#forgetRetry(entry);
-    entry.retry = { failures, embargo, deadline, early: false };
-    this.#wait(entry, 'retry', deadline.due > embargo.due ? deadline : embargo);
-    if (entry.mark === undefined) return delay;
-    this.#takeMark(entry);
+    entry.retry = { failures, notBefore, deadline, early: false };
+    this.#wait(entry, 'retry', deadline.due > notBefore.due ? deadline : notBefore);
+    if (entry.dirty === undefined) return delay;
+    this.#takeDirty(entry);
     this.#pullForward(entry);
     return delayResolution;
   }
 
   /** Dropped while dirty: forgotten but for the embargo, after which the mark makes it start afresh. */
   #cool(entry: Entry, at: number): void {
-    const embargo = this.#ticks.after(this.config.delayResolution, at);
-    embargo.hold();
-    embargo.hold();
-    entry.retry = { failures: 0, embargo, deadline: embargo, early: false };
-    this.#takeMark(entry);
-    this.#wait(entry, 'event', embargo);
+    const notBefore = this.#ticks.after(this.config.delayResolution, at);
+    notBefore.hold();
+    notBefore.hold();
+    entry.retry = { failures: 0, notBefore, deadline: notBefore, early: false };
+    this.#takeDirty(entry);
+    this.#wait(entry, 'event', notBefore);
   }
 
   /** An event for an id under embargo: it runs as soon as the embargo ends instead of at its deadline (E1). */
   #pullForward(entry: Entry): void {
-    const embargo = entry.retry?.embargo;
-    if (embargo === undefined || entry.tick === embargo) return;
+    const notBefore = entry.retry?.notBefore;
+    if (notBefore === undefined || entry.tick === notBefore) return;
     entry.tick?.leave(entry);
     entry.reason = 'event';
-    this.#join(entry, embargo);
+    this.#join(entry, notBefore);
   }
 
   #wait(entry: Entry, reason: Reason, tick: Tick<Entry>): void {
@@ -401,20 +401,20 @@ export class Workqueue {
   }
 
   #forgetRetry(entry: Entry): void {
-    entry.retry?.embargo.letGo();
+    entry.retry?.notBefore.letGo();
     entry.retry?.deadline.letGo();
     entry.retry = undefined;
   }
 
-  #takeMark(entry: Entry): void {
-    for (const stream of entry.mark ?? NO_STREAMS) entry.streams = this.#joined(entry.streams, stream);
-    entry.mark = undefined;
+  #takeDirty(entry: Entry): void {
+    for (const stream of entry.dirty ?? NO_STREAMS) entry.streams = this.#joined(entry.streams, stream);
+    entry.dirty = undefined;
   }
 
   /** A mark that will not be served gets the two steps that say so (P2). */
-  #dropMark(entry: Entry, at: number): void {
-    if (entry.mark === undefined) return;
-    entry.mark = undefined;
+  #dropDirty(entry: Entry, at: number): void {
+    if (entry.dirty === undefined) return;
+    entry.dirty = undefined;
     this.steps.push({ kind: 'enqueued', id: entry.id, worker: this.worker, at, reason: 'event' });
     this.#pushStopped(entry, at);
   }

@@ -1,13 +1,13 @@
 import { context, trace } from '@opentelemetry/api';
 import { type MonoTypeOperatorFunction, pipe } from 'rxjs';
 import type { ReconcileContext, Reconciler, Step } from '../../operators/types.js';
-import type { Logger } from '../logger.js';
-import { logSteps } from './log-steps.js';
-import { traceFields } from './logger-with-context.js';
+import type { Logger } from './logging/logger.js';
+import { logSteps } from './logging/log-steps.js';
+import { traceFields } from './logging/logger-with-context.js';
 import type { Observability } from './observability.js';
-import { recordMetrics, type RecordMetricsConfig } from './record-metrics.js';
+import { recordMetrics, type RecordMetricsConfig } from './metrics/record-metrics.js';
 import { SCOPE } from './scope.js';
-import { tracing, type TracingConfig } from './tracing.js';
+import { tracing, type TracingConfig } from './tracing/tracing.js';
 
 /** What is known of a loop that is to be instrumented. */
 export type InstrumentConfig = Omit<RecordMetricsConfig, 'meter'> & Omit<TracingConfig, 'tracer'>;

@@ -1,7 +1,7 @@
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api';
 import { expected } from '../../operators/expected.js';
-import { consoleLogger } from '../console-logger.js';
-import type { Logger } from '../logger.js';
+import { consoleLogger } from './logging/console-logger.js';
+import type { Logger } from './logging/logger.js';
 
 /** Where a loop tells what it does. */
 export interface Observability {

@@ -1,5 +1,5 @@
 import { type MonoTypeOperatorFunction, tap } from 'rxjs';
-import type { Logger } from '../logger.js';
+import type { Logger } from '../observability/logging/logger.js';
 
 /** Says that the answers of one connection come from several server processes. No retry can mend that. */
 export class PoolerError extends Error {

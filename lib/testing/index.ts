@@ -2,7 +2,7 @@ export { journal } from './journal.js';
 export { type Marbles, marbles, type StepsAssertion } from './marbles.js';
 export { type Replay, replay, type ReplayConfig } from './replay.js';
 export { simulate, type SimulateConfig, type SimulateReport } from './simulate.js';
-export { type Failure, ScenarioError } from './simulation/failure.js';
+export { type ScenarioFailure, ScenarioError } from './simulation/failure.js';
 export { SimulationError } from './simulation/report.js';
 export type {
   ArbitraryLike,

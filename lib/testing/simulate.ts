@@ -2,10 +2,10 @@ import { callable } from '../../operators/config.js';
 import { expected } from '../../operators/expected.js';
 import type { Step } from '../../operators/types.js';
 import { drawFor } from './simulation/draw.js';
-import { type Failure, ScenarioError } from './simulation/failure.js';
+import { type ScenarioFailure, ScenarioError } from './simulation/failure.js';
 import { SimulationError } from './simulation/report.js';
 import type { FaultKind, Scenario } from './simulation/scenario.js';
-import { FAULTS, inOrder, planned, type Schedule } from './simulation/schedule.js';
+import { FAULTS, byMoment, planned, type Schedule } from './simulation/schedule.js';
 import { shrunk } from './simulation/shrink.js';
 import { Simulation } from './simulation/simulation.js';
 
@@ -65,7 +65,7 @@ export async function simulate<W>(scenario: Scenario<W>, config: SimulateConfig 
   const report = { runs: 0, changes: 0, faults: 0 };
   while (report.runs < runs) {
     const runSeed = seed + report.runs;
-    const found = schedule === undefined ? planned(scenario, kinds, { events, faults }, runSeed, draw) : inOrder(schedule);
+    const found = schedule === undefined ? planned(scenario, kinds, { events, faults }, runSeed, draw) : byMoment(schedule);
     report.runs++;
     report.changes += found.changes.length;
     report.faults += found.faults.length;
@@ -76,7 +76,7 @@ export async function simulate<W>(scenario: Scenario<W>, config: SimulateConfig 
 }
 
 /** Finds the smallest schedule that fails in the same way, and runs it once more to see what happens. */
-async function explained<W>(scenario: Scenario<W>, found: Schedule, seed: number, failure: Failure, runs: number): Promise<Error> {
+async function explained<W>(scenario: Scenario<W>, found: Schedule, seed: number, failure: ScenarioFailure, runs: number): Promise<Error> {
   const smallest = await shrunk(found, async (schedule) => (await new Simulation(scenario, schedule, seed).run())?.what === failure.what);
   const log: string[] = [];
   const steps: Step[][] = [];

@@ -1,5 +1,5 @@
 import { type SchedulerAction, type SchedulerLike, Subscription } from 'rxjs';
-import { Agenda } from './agenda.js';
+import { TimerQueue } from './timer-queue.js';
 import type { HeapNode } from './heap.js';
 
 /** Something that is due at a moment of virtual time. Whoever has many of them makes a class of it instead of closures. */
@@ -13,7 +13,7 @@ export interface Timer extends HeapNode {
  * a real one can.
  */
 export class VirtualScheduler implements SchedulerLike {
-  readonly #timers = new Agenda<Timer>();
+  readonly #timers = new TimerQueue<Timer>();
   #elapsed = 0;
   #wallClock = 0;
   #count = 0;

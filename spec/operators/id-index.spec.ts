@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { hashOf, IdIndex, type IdNode } from '../../operators/id-index.js';
 
 class Node implements IdNode<Node> {
-  sibling: Node | undefined = undefined;
-  born = 0;
+  nextInBucket: Node | undefined = undefined;
+  sequence = 0;
 
   constructor(
     readonly id: string,
@@ -69,24 +69,24 @@ describe('IdIndex', () => {
   it('should keep no link in a node that was removed, lest it keep others alive', () => {
     const { index, nodes } = filled(ids(10), 7);
     for (const node of nodes) index.remove(node);
-    expect(nodes.map(({ sibling }) => sibling)).toEqual(nodes.map(() => undefined));
+    expect(nodes.map(({ nextInBucket }) => nextInBucket)).toEqual(nodes.map(() => undefined));
   });
 
   it('should look at a few nodes only, though all ids collide', () => {
     let looks = 0;
     class Counted implements IdNode<Counted> {
       readonly hash = 7;
-      born = 0;
+      sequence = 0;
       #sibling: Counted | undefined;
 
       constructor(readonly id: string) {}
 
-      get sibling(): Counted | undefined {
+      get nextInBucket(): Counted | undefined {
         looks++;
         return this.#sibling;
       }
 
-      set sibling(sibling) {
+      set nextInBucket(sibling) {
         this.#sibling = sibling;
       }
     }
@@ -135,9 +135,9 @@ describe('IdIndex', () => {
 describe('hashOf', () => {
   it('should spread ids that are alike', () => {
     for (const names of [ids(4096), ids(4096).map((id) => `${id}/some/longer/path`), ids(4096).map((id) => id.padStart(40, '0'))]) {
-      const chains = new Uint8Array(4096);
-      for (const name of names) chains[hashOf(name) & 4095]!++;
-      expect(Math.max(...chains)).toBeLessThan(12);
+      const buckets = new Uint8Array(4096);
+      for (const name of names) buckets[hashOf(name) & 4095]!++;
+      expect(Math.max(...buckets)).toBeLessThan(12);
     }
   });
 

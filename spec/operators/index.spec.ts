@@ -42,7 +42,7 @@ it('kreconciler/operators names these types', () => {
     'Failure',
     'LoopParts',
     'Merged',
-    'Outlet',
+    'Trampoline',
     'Reason',
     'ReconcileConfig',
     'ReconcileContext',

@@ -1,5 +1,5 @@
 import { constant, type Step, Workqueue, type WorkqueueConfig } from 'kreconciler/operators';
-import type { Tick } from '../../operators/ticks.js';
+import type { Tick } from '../../operators/tick-grid.js';
 import type { Entry } from '../../operators/workqueue.js';
 
 /** The resolution of a {@link DrivenWorkqueue} unless it is given another. */

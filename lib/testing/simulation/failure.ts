@@ -1,5 +1,5 @@
 /** How a simulated run went wrong. Two failures of the same `what` count as the same one. */
-export interface Failure {
+export interface ScenarioFailure {
   readonly what: string;
   /** When, in ms of virtual time. */
   readonly at: number;

@@ -1,6 +1,6 @@
 import type { Timer } from '../virtual-scheduler.js';
 import type { Fault } from './schedule.js';
-import type { Asker } from './stage.js';
+import type { Caller } from './environment.js';
 
 const NOTES: Readonly<Record<string, string>> = { lost: ', and its answer is lost', slow: ', late', overtime: ', and its answer is over time' };
 
@@ -14,7 +14,7 @@ export class Operation<W, T> implements Timer {
   #reject: (error: unknown) => void = () => undefined;
 
   constructor(
-    readonly attempt: Asker<W>,
+    readonly attempt: Caller<W>,
     readonly name: string,
     readonly fn: (world: W, at: number) => T,
     readonly isEffect: boolean,
@@ -28,9 +28,9 @@ export class Operation<W, T> implements Timer {
 
   run(): void {
     const { attempt, name, fault } = this;
-    const { stage, host, id } = attempt;
+    const { environment, host, id } = attempt;
     if (fault?.kind === 'crash' && host.isAlive) {
-      stage.note(`${id}: the process crashes instead of \`${name}\``);
+      environment.note(`${id}: the process crashes instead of \`${name}\``);
       host.crash(fault.ms);
       return;
     }
@@ -41,16 +41,16 @@ export class Operation<W, T> implements Timer {
     }
     let value: T;
     try {
-      value = this.isEffect ? this.fn(stage.world, stage.elapsed) : stage.copy(this.fn(stage.seen, stage.elapsed));
+      value = this.isEffect ? this.fn(environment.world, environment.elapsed) : environment.copy(this.fn(environment.seen, environment.elapsed));
     } catch (error) {
       this.#note(` throws ${String(error)}`);
       this.#failed(error);
       return;
     }
     this.#note(NOTES[fault?.kind ?? ''] ?? '');
-    if (this.isEffect) stage.touched(name, id, value);
+    if (this.isEffect) environment.touched(name, id, value);
     if (fault?.kind === 'lost') this.#failed(new Error(`Simulated: the answer of \`${name}\` was lost`));
-    else if (fault?.kind === 'overtime') stage.later((stage.limit === Infinity ? 0 : stage.limit) + fault.ms, () => { this.#succeeded(value); });
+    else if (fault?.kind === 'overtime') environment.later((environment.limit === Infinity ? 0 : environment.limit) + fault.ms, () => { this.#succeeded(value); });
     else this.#succeeded(value);
   }
 
@@ -63,7 +63,7 @@ export class Operation<W, T> implements Timer {
   }
 
   #note(what: string): void {
-    const { stage, id } = this.attempt;
-    if (this.isEffect) stage.note(`${id}: \`${this.name}\`${what}`);
+    const { environment, id } = this.attempt;
+    if (this.isEffect) environment.note(`${id}: \`${this.name}\`${what}`);
   }
 }

@@ -4,7 +4,7 @@ import { reconcileWith } from '../../../operators/reconcile.js';
 import type { Reconciler, Trigger } from '../../../operators/types.js';
 import type { SimulatedStream, SimulationContext } from './scenario.js';
 import { SimulatedAttempt } from './simulated-attempt.js';
-import type { Host, Stage } from './stage.js';
+import type { Host, SimulationEnvironment } from './environment.js';
 
 /** One process: its memory, its loop, and whether it leads. A crash ends it; another takes its place. */
 export class Replica<W> implements Host {
@@ -21,23 +21,23 @@ export class Replica<W> implements Host {
   #term = 0;
 
   constructor(
-    readonly stage: Stage<W>,
+    readonly environment: SimulationEnvironment<W>,
     readonly index: number,
     readonly process: number,
   ) {
-    const { scheduler, random, scenario, settings } = stage;
+    const { scheduler, random, scenario, settings } = environment;
     this.#reconciler = scenario.reconciler({ now: () => scheduler.now(), random, triggers: this.#triggers });
     // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- it is one: see `Context` below
     const reconciler: Reconciler = (id, context) => this.#run(id, context as SimulatedAttempt<W>);
     this.#loop = this.#events.pipe(reconcileWith(reconciler, { ...settings, reset: this.#reset }, { Context: SimulatedAttempt })).subscribe({
       next: (step) => {
-        stage.stepped(step, index, process);
+        environment.stepped(step, index, process);
       },
       error: (error: unknown) => {
-        stage.fail('the loop failed', error);
+        environment.fail('the loop failed', error);
       },
       complete: () => {
-        stage.fail('the loop completed');
+        environment.fail('the loop completed');
       },
     });
   }
@@ -51,7 +51,7 @@ export class Replica<W> implements Host {
     if (!this.isAlive || this.isLeading) return;
     this.isLeading = true;
     this.#term++;
-    for (const [name, stream] of this.stage.streams) this.#list(name, stream, this.#term);
+    for (const [name, stream] of this.environment.streams) this.#list(name, stream, this.#term);
   }
 
   stepDown(): void {
@@ -69,10 +69,10 @@ export class Replica<W> implements Host {
   }
 
   crash(downtime: number): void {
-    const { stage } = this;
+    const { environment } = this;
     this.end();
-    stage.later(downtime, () => {
-      stage.boot(this.index);
+    environment.later(downtime, () => {
+      environment.boot(this.index);
     });
   }
 
@@ -84,24 +84,24 @@ export class Replica<W> implements Host {
 
   #list(name: string, { list, every }: SimulatedStream<W>, term: number): void {
     if (list === undefined || !this.isLeading || term !== this.#term) return;
-    const { stage } = this;
-    for (const id of list(stage.seen, stage.elapsed)) this.deliver({ id, stream: name });
+    const { environment } = this;
+    for (const id of list(environment.seen, environment.elapsed)) this.deliver({ id, stream: name });
     if (every === undefined) return;
-    stage.scheduler.after(every, () => {
+    environment.scheduler.after(every, () => {
       this.#list(name, { list, every }, term);
     });
   }
 
   #run(id: string, attempt: SimulatedAttempt<W>): ReturnType<Reconciler> {
-    if (this.#running.get(id) !== undefined) this.stage.fail(`\`${id}\` ran twice at once`);
-    attempt.begin(this.stage, this);
+    if (this.#running.get(id) !== undefined) this.environment.fail(`\`${id}\` ran twice at once`);
+    attempt.begin(this.environment, this);
     this.#running.set(id, attempt);
     // A native promise tells the engine right after us; all else takes it a while.
     let isHeardAtOnce = false;
     const end = (): void => {
       this.#running.set(id, undefined);
       attempt.end();
-      if (this.isAlive && !isHeardAtOnce) this.stage.stir(true);
+      if (this.isAlive && !isHeardAtOnce) this.environment.stir(true);
     };
     let answer: ReturnType<Reconciler>;
     try {

@@ -1,6 +1,6 @@
 import type { Step } from '../../../operators/types.js';
 import { toMarbles } from '../to-marbles.js';
-import type { Failure } from './failure.js';
+import type { ScenarioFailure } from './failure.js';
 import { type Fault, type PlannedChange, type Schedule, tieOf } from './schedule.js';
 
 /** Lines of the log that a report shows at most: the end is what matters. */
@@ -10,7 +10,7 @@ const LONGEST_LOG = 60;
 export interface Account {
   readonly seed: number;
   readonly runs: number;
-  readonly failure: Failure;
+  readonly failure: ScenarioFailure;
   /** The schedule as it was found. */
   readonly found: Schedule;
   /** The smallest that shows the same. */
@@ -26,7 +26,7 @@ export class SimulationError extends Error {
   /** `simulate(scenario, { seed })` shows this again. */
   readonly seed: number;
   /** What went wrong. */
-  readonly failure: Failure;
+  readonly failure: ScenarioFailure;
   /** The smallest schedule that shows it: `simulate(scenario, { schedule })` runs just that. */
   readonly schedule: Schedule;
   /** What happened to the world. */

@@ -35,7 +35,7 @@ export interface Schedule {
 }
 
 /** The same, its changes in the order of their moments, as a simulation takes them. */
-export function inOrder({ changes, faults }: Schedule): Schedule {
+export function byMoment({ changes, faults }: Schedule): Schedule {
   return { changes: [...changes].sort((a, b) => a.at - b.at), faults };
 }
 

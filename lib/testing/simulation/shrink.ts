@@ -1,4 +1,4 @@
-import { type Fault, inOrder, type PlannedChange, type Schedule, tieOf } from './schedule.js';
+import { type Fault, byMoment, type PlannedChange, type Schedule, tieOf } from './schedule.js';
 
 /** A schedule is tried at most so often in smaller forms; a run takes well under a millisecond. */
 const BUDGET = 5000;
@@ -41,7 +41,7 @@ function* smaller({ changes, faults }: Schedule): Generator<Schedule> {
 /** With one thing earlier, shorter, for an earlier operation, of a simpler value. */
 function* simpler({ changes, faults }: Schedule): Generator<Schedule> {
   for (const [i, change] of changes.entries()) {
-    const replaced = (by: Partial<PlannedChange>): Schedule => inOrder({ changes: replacedAt(changes, i, { ...change, ...by }), faults });
+    const replaced = (by: Partial<PlannedChange>): Schedule => byMoment({ changes: replacedAt(changes, i, { ...change, ...by }), faults });
     for (const at of lower(change.at, changes[i - 1]?.at ?? 0)) yield replaced({ at });
     for (const value of change.simpler?.() ?? []) yield replaced(value);
   }

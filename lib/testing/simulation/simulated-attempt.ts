@@ -1,14 +1,14 @@
 import { Attempt } from '../../../operators/attempt.js';
 import { Operation } from './operation.js';
 import type { SimulationContext } from './scenario.js';
-import type { Asker, Host, Stage } from './stage.js';
+import type { Caller, Host, SimulationEnvironment } from './environment.js';
 
 /**
  * One call of the simulated reconciler, and its handles to the world. It is parked while it awaits one of them; else it
  * is busy, and time must not pass.
  */
-export class SimulatedAttempt<W> extends Attempt implements SimulationContext<W>, Asker<W> {
-  stage!: Stage<W>;
+export class SimulatedAttempt<W> extends Attempt implements SimulationContext<W>, Caller<W> {
+  environment!: SimulationEnvironment<W>;
   host!: Host;
   /** It was an Observable, and was unsubscribed from. */
   isCut = false;
@@ -18,10 +18,10 @@ export class SimulatedAttempt<W> extends Attempt implements SimulationContext<W>
   #isZombie = false;
 
   /** The engine has made it; from now on it is one of `host`. */
-  begin(stage: Stage<W>, host: Host): void {
-    this.stage = stage;
+  begin(environment: SimulationEnvironment<W>, host: Host): void {
+    this.environment = environment;
     this.host = host;
-    stage.busy++;
+    environment.busy++;
   }
 
   // Getters, because they are taken apart, `(id, { read, effect }) => ...`, and most attempts take only some of them.
@@ -37,7 +37,7 @@ export class SimulatedAttempt<W> extends Attempt implements SimulationContext<W>
     return (ms: number): Promise<void> => {
       this.park('sleep');
       return new Promise((resolve) => {
-        this.stage.scheduler.after(ms, () => {
+        this.environment.scheduler.after(ms, () => {
           if (this.unpark()) resolve();
         });
       });
@@ -48,19 +48,19 @@ export class SimulatedAttempt<W> extends Attempt implements SimulationContext<W>
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    if (this.#pending === 0) this.stage.busy--;
+    if (this.#pending === 0) this.environment.busy--;
     this.die();
   }
 
   /** Its term has ended, and it goes on. */
   outlive(): void {
-    if (!this.#isZombie) this.stage.zombies++;
+    if (!this.#isZombie) this.environment.zombies++;
     this.#isZombie = true;
   }
 
   /** It does nothing more. */
   die(): void {
-    if (this.#isZombie) this.stage.zombies--;
+    if (this.#isZombie) this.environment.zombies--;
     this.#isZombie = false;
   }
 
@@ -68,31 +68,31 @@ export class SimulatedAttempt<W> extends Attempt implements SimulationContext<W>
   park(name: string): void {
     if (this.#isOver) {
       const call = `\`${name}\` of \`${this.id}\` was called`;
-      throw this.stage.misused(
+      throw this.environment.misused(
         this.isCut
           ? `${call} after the Observable around it was cut off, over time or with its term: an async function goes on all the same, while the loop may have started \`${this.id}\` again. Return its promise instead, which the loop waits for`
           : `${call} outside of an attempt: the reconciler had answered already. Is an \`await\` missing?`,
       );
     }
-    if (this.#pending++ === 0) this.stage.busy--;
+    if (this.#pending++ === 0) this.environment.busy--;
   }
 
   /** It gets its answer, if its process is there to hear it. */
   unpark(): boolean {
     if (!this.host.isAlive) return false;
-    if (--this.#pending === 0 && !this.#isOver) this.stage.busy++;
-    this.stage.stir(this.#pending > 0);
+    if (--this.#pending === 0 && !this.#isOver) this.environment.busy++;
+    this.environment.stir(this.#pending > 0);
     return true;
   }
 
   #operate<T>(name: string, fn: (world: W, at: number) => T, isEffect: boolean): Promise<T> {
     this.park(name);
-    const { stage } = this;
-    const fault = stage.operationFault(this.id);
+    const { environment } = this;
+    const fault = environment.operationFault(this.id);
     const operation = new Operation(this, name, fn, isEffect, fault);
     // The world is not calm before the fault has struck, be it this very moment.
-    if (fault === undefined) stage.scheduler.add(0, operation);
-    else stage.laterRun(fault.kind === 'slow' ? fault.ms : 0, operation);
+    if (fault === undefined) environment.scheduler.add(0, operation);
+    else environment.laterRun(fault.kind === 'slow' ? fault.ms : 0, operation);
     return operation.answer;
   }
 }

@@ -4,13 +4,13 @@ import type { Step, Trigger } from '../../../operators/types.js';
 import { settle } from '../settle.js';
 import { type Timer, VirtualScheduler } from '../virtual-scheduler.js';
 import { clone } from './clone.js';
-import { EventStream } from './event-stream.js';
-import { type Failure, ScenarioError } from './failure.js';
+import { SimulatedEventStream } from './simulated-event-stream.js';
+import { type ScenarioFailure, ScenarioError } from './failure.js';
 import { randomFrom } from './random.js';
 import { PlannedChanges } from './planned-changes.js';
 import { Replica } from './replica.js';
 import type { Random, Scenario, SimulatedStream } from './scenario.js';
-import type { Stage } from './stage.js';
+import type { SimulationEnvironment } from './environment.js';
 import { type Fault, type PlannedChange, type Schedule, tieOf } from './schedule.js';
 
 /** How many rounds of promise jobs an attempt may need to get from one handle to the next before we look closer. */
@@ -20,7 +20,7 @@ const PATIENCE = 200;
 const CROWD = 10_000;
 
 /** Rounds of promise jobs in which an attempt that awaits several handles at once gets on, or the engine hears of its end. */
-const HEARSAY = 5;
+const ROUNDS_AFTER_SETTLE = 5;
 
 /** Who awaits it waits for one round of promise jobs. */
 const ROUND = Promise.resolve();
@@ -35,7 +35,7 @@ export interface Recorder {
  * One run of a scenario under one schedule. All that happens is due on one virtual scheduler and happens one after the
  * other; between two things, promise jobs run until every attempt awaits one of its handles. So there is no chance left.
  */
-export class Simulation<W> implements Stage<W> {
+export class Simulation<W> implements SimulationEnvironment<W> {
   readonly scheduler = new VirtualScheduler();
   readonly random: Random;
   readonly world: W;
@@ -46,9 +46,9 @@ export class Simulation<W> implements Stage<W> {
   zombies = 0;
   readonly #bound: number;
   readonly #stay: number;
-  readonly #operations = new Map<string, Ordeal>();
-  readonly #events = new Map<string, Ordeal>();
-  readonly #watches = new Map<string, EventStream<W>[]>();
+  readonly #operations = new Map<string, FaultPlan>();
+  readonly #events = new Map<string, FaultPlan>();
+  readonly #watches = new Map<string, SimulatedEventStream<W>[]>();
   readonly #replicas: Replica<W>[] = [];
   readonly #clone: <T>(value: T) => T;
   readonly #invariants: (readonly [string, (world: W, at: number) => boolean])[];
@@ -65,7 +65,7 @@ export class Simulation<W> implements Stage<W> {
   #rounds = 0;
   #isCalm = false;
   #isDirty = true;
-  #failure: Failure | undefined;
+  #failure: ScenarioFailure | undefined;
   #misuse: ScenarioError | undefined;
 
   constructor(
@@ -88,17 +88,17 @@ export class Simulation<W> implements Stage<W> {
     this.#clone = scenario.clone ?? clone;
     this.#invariants = Object.entries(invariants);
     for (const [name, { on = [] }] of this.streams) {
-      const stream = new EventStream(this, name);
+      const stream = new SimulatedEventStream(this, name);
       for (const cause of on) this.#watches.set(cause, [...(this.#watches.get(cause) ?? []), stream]);
     }
     for (const fault of schedule.faults) {
       const tie = tieOf(fault.kind);
-      if (tie !== 'moment') ordealOf(fault.id, tie === 'operation' ? this.#operations : this.#events).faults.push(fault);
+      if (tie !== 'moment') faultPlanOf(fault.id, tie === 'operation' ? this.#operations : this.#events).faults.push(fault);
     }
   }
 
   /** Runs it all. Resolves with the first failure, if there is one. Rejects if the scenario itself is at fault. */
-  async run(): Promise<Failure | undefined> {
+  async run(): Promise<ScenarioFailure | undefined> {
     try {
       this.boot(0);
       const { changes, faults } = this.schedule;
@@ -123,7 +123,7 @@ export class Simulation<W> implements Stage<W> {
 
   boot(index: number): void {
     this.#replicas[index] = new Replica(this, index, this.#processes++);
-    this.#crown();
+    this.#electLeader();
   }
 
   laterRun(ms: number, timer: Timer): void {
@@ -141,7 +141,7 @@ export class Simulation<W> implements Stage<W> {
   }
 
   stir(deeply: boolean): void {
-    this.#rounds = Math.max(this.#rounds, deeply ? HEARSAY : 1);
+    this.#rounds = Math.max(this.#rounds, deeply ? ROUNDS_AFTER_SETTLE : 1);
   }
 
   copy<T>(value: T): T {
@@ -258,7 +258,7 @@ export class Simulation<W> implements Stage<W> {
     for (const replica of this.#replicas) replica.stepDown();
     this.later(ms, () => {
       this.#leaderless--;
-      this.#crown();
+      this.#electLeader();
     });
   }
 
@@ -266,32 +266,32 @@ export class Simulation<W> implements Stage<W> {
     const before = this.#leader;
     this.#leader = 1 - before;
     if (this.#replicas[this.#leader] === undefined) this.boot(this.#leader);
-    else this.#crown();
+    else this.#electLeader();
     this.later(overlap, () => {
       if (this.#leader !== before) this.#replicas[before]?.stepDown();
     });
   }
 
-  #crown(): void {
+  #electLeader(): void {
     if (this.#leaderless === 0) this.#replicas[this.#leader]?.lead();
   }
 
-  #faultOf(ordeal: Ordeal | undefined): Fault | undefined {
-    if (ordeal === undefined) return undefined;
-    const count = ++ordeal.count;
-    return this.#isCalm ? undefined : ordeal.faults.find(({ nth }) => nth === count);
+  #faultOf(plan: FaultPlan | undefined): Fault | undefined {
+    if (plan === undefined) return undefined;
+    const count = ++plan.count;
+    return this.#isCalm ? undefined : plan.faults.find(({ nth }) => nth === count);
   }
 }
 
 /** What the operations of an id, or its events, go through. */
-interface Ordeal {
+interface FaultPlan {
   /** How many there were. */
   count: number;
   readonly faults: Fault[];
 }
 
-function ordealOf(id: string, ordeals: Map<string, Ordeal>): Ordeal {
-  let ordeal = ordeals.get(id);
-  if (ordeal === undefined) ordeals.set(id, (ordeal = { count: 0, faults: [] }));
-  return ordeal;
+function faultPlanOf(id: string, plans: Map<string, FaultPlan>): FaultPlan {
+  let plan = plans.get(id);
+  if (plan === undefined) plans.set(id, (plan = { count: 0, faults: [] }));
+  return plan;
 }

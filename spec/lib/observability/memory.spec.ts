@@ -2,13 +2,13 @@ import { Subject } from 'rxjs';
 import { expect, it, vi } from 'vitest';
 import { instrument, noopLogger } from 'kreconciler';
 import { reconcile, type Reconciler, TerminalError } from 'kreconciler/operators';
-import { IdTrace } from '../../../lib/observability/id-trace.js';
-import { Life } from '../../../lib/observability/life.js';
+import { IdTrace } from '../../../lib/observability/tracing/id-trace.js';
+import { IdState } from '../../../lib/observability/id-state.js';
 import { meteredSdk } from '../../support/metered.js';
 import { tracedSdk } from '../../support/traced.js';
 
 it('ids that are done leave nothing behind in a loop that lives on', () => {
-  const remembered = [Life, IdTrace].map((kind) => ({ kind, maps: new Set<Map<unknown, unknown>>() }));
+  const remembered = [IdState, IdTrace].map((kind) => ({ kind, maps: new Set<Map<unknown, unknown>>() }));
   // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called with its map below
   const { set } = Map.prototype;
   vi.spyOn(Map.prototype, 'set').mockImplementation(function (this: Map<unknown, unknown>, key, value) {

@@ -1,0 +1,76 @@
+import { createNoopMeter, type Meter, metrics } from '@opentelemetry/api';
+import { asyncScheduler, defer, finalize, from, type MonoTypeOperatorFunction, NEVER, type ObservableInput, type SchedulerLike } from 'rxjs';
+import { callable, checkScheduler, listenable } from '../../../operators/config.js';
+import { expected } from '../../../operators/expected.js';
+import type { Step } from '../../../operators/types.js';
+import { reportGauges } from './gauges.js';
+import { LoopMetrics } from './loop-metrics.js';
+import { tapSafely } from '../tap-safely.js';
+import { SCOPE } from '../scope.js';
+
+/** What {@link recordMetrics} measures with, and what it has to know of the loop. */
+export interface RecordMetricsConfig {
+  /** Default: that of the globally registered provider, looked up at each subscription, so that it may be registered late. */
+  readonly meter?: Meter | undefined;
+  /**
+   * Becomes the attribute `controller`. Default: none. Two loops on one meter need two names, or their gauges overwrite
+   * each other.
+   */
+  readonly name?: string | undefined;
+  /** The attribute `workerName` of a lane, by its number; the loop's own `workerName`. Default `'default'`, as there. */
+  readonly workerName?: ((worker: number) => string) | undefined;
+  /** Feeds the gauge `kreconciler_leader`: 0 until it says true. Default: none, and no such gauge. */
+  readonly leading?: ObservableInput<boolean> | undefined;
+  /** The loop's own clock, for the age of the oldest id that has not converged. Default `asyncScheduler`. */
+  readonly scheduler?: SchedulerLike | undefined;
+}
+
+/**
+ * Measures a loop by its steps, which it passes on unchanged: counts and latencies of queueing, handling and requeueing, by
+ * lane and outcome; ids that are ready, running, waiting, abandoned; and how long ids take to converge. The README has the
+ * table. With no SDK registered it costs nothing.
+ *
+ * Counters are brought up to date at each collection and at the end. The gauges are there from the subscription to its end.
+ *
+ * @throws TypeError if a field is unusable; the message names it
+ * @example
+ * ids$.pipe(reconcile(reconciler, config), recordMetrics({ meter: metrics.getMeter('dns'), name: 'zones' })).subscribe();
+ */
+export function recordMetrics(config: RecordMetricsConfig = {}): MonoTypeOperatorFunction<Step> {
+  const { name, workerName = () => 'default', leading, scheduler = asyncScheduler, meter: given } = config;
+  expected('meter', given, 'a Meter', given === undefined || typeof (given as Partial<Meter> | null)?.createCounter === 'function');
+  expected('name', name, 'a string', name === undefined || typeof name === 'string');
+  callable('workerName', workerName);
+  if (leading !== undefined) listenable('leading', leading);
+  checkScheduler('scheduler', scheduler);
+  return (steps) =>
+    defer(() => {
+      const meter = given ?? metrics.getMeter(SCOPE);
+      if (meter === createNoopMeter()) return steps;
+      const loop = new LoopMetrics(meter, name === undefined ? {} : { controller: name }, workerName);
+      if (leading !== undefined) loop.leading = false;
+      const terms = from(leading ?? NEVER).subscribe({
+        next: (leads) => {
+          loop.leading = leads;
+        },
+        // Whoever acts on it has to tell of it, too.
+        error: () => {
+          loop.leading = false;
+        },
+      });
+      const removeGauges = reportGauges(meter, loop.gauges, (observe) => {
+        loop.flush();
+        loop.report(observe, scheduler.now());
+      });
+      return steps.pipe(
+        tapSafely((step) => {
+          loop.follow(step);
+        }),
+        finalize(() => {
+          terms.unsubscribe();
+          removeGauges();
+          loop.end(scheduler.now());
+        }),
+      );
+    });
+}

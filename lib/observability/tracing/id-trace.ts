@@ -1,0 +1,150 @@
+import { type Attributes, type Context, type Link, ROOT_CONTEXT, type Span, type SpanContext, SpanKind, SpanStatusCode, trace, type Tracer } from '@opentelemetry/api';
+import { shown } from '../../../operators/expected.js';
+import type { Dropped, Enqueued, Merged, Requeued, Started, Trigger } from '../../../operators/types.js';
+import { link, linkTo, MOST_LINKS } from './links.js';
+
+/**
+ * The open spans of one id: `reconcile` from its event until it settles, and `handle` while it runs. `handle` is open only
+ * while `reconcile` is. It is told of each step by a method named after the kind.
+ */
+export class IdTrace {
+  /** The context in which the attempt in hand is to run. */
+  active: Context | undefined;
+  #root: Span | undefined;
+  #links = 0;
+  #handle: Span | undefined;
+  /** Events that the run in hand cannot serve: the next trace is about them. */
+  #later: { readonly stream: string | undefined; readonly links: Link[] } | undefined;
+  /** The trace that ended with a poll: the next one goes on from it. */
+  #polled: SpanContext | undefined;
+
+  constructor(
+    readonly tracer: Tracer,
+    readonly id: string,
+    readonly maxTry: number,
+  ) {}
+
+  /** The innermost open span. */
+  get spanContext(): SpanContext | undefined {
+    return (this.#handle ?? this.#root)?.spanContext();
+  }
+
+  get isOver(): boolean {
+    return this.#root === undefined && this.#later === undefined && this.#polled === undefined;
+  }
+
+  enqueued({ trigger }: Enqueued): void {
+    const isOpen = this.#root !== undefined;
+    const root = this.#open(trigger);
+    if (isOpen) this.#link(root, linkTo(trigger));
+    root.addEvent('enqueue');
+  }
+
+  merged({ trigger }: Merged): void {
+    const origin = linkTo(trigger);
+    if (this.#root !== undefined) {
+      this.#root.addEvent('merged');
+      this.#link(this.#root, origin);
+    }
+    if (this.#root !== undefined && this.#handle === undefined) return;
+    this.#later ??= { stream: trigger?.stream, links: [] };
+    if (origin !== undefined && this.#later.links.length < MOST_LINKS) this.#later.links.push(origin);
+  }
+
+  started({ worker, attempt, reason }: Started): void {
+    const { id } = this;
+    const root = this.#open(undefined);
+    root.addEvent('dequeue');
+    const attributes = { id, attempt, reason, workerId: worker };
+    this.#handle = this.tracer.startSpan('handle', { attributes }, trace.setSpan(ROOT_CONTEXT, root));
+    this.active = trace.setSpan(ROOT_CONTEXT, this.#handle);
+  }
+
+  succeeded(): void {
+    this.#end(done);
+  }
+
+  requeued({ attempt, delay, failure, error }: Requeued): void {
+    const attributes: Attributes = { 'schedule.millis': delay, try_count: attempt };
+    if (this.maxTry < Infinity) attributes['max_try'] = this.maxTry;
+    this.#root?.addEvent('enqueue_with_delay', attributes);
+    if (failure === undefined) {
+      this.#polled = this.#root?.spanContext();
+      this.#end(done);
+    } else {
+      this.#endHandle(failed(error));
+      // The retry serves them, and its trace, this one, has the links already.
+      this.#later = undefined;
+    }
+  }
+
+  dropped({ took, reason, failure, error }: Dropped): void {
+    // Stopping is no failure (P5), but no success either; a poll for which there is no room has been one (R3).
+    const end = failure !== undefined ? failed(error) : took !== undefined && reason === 'delay_queue_full' ? done : asItIs;
+    this.#root?.setAttribute('dropped', reason);
+    this.#end(end);
+    this.#polled = undefined;
+  }
+
+  /** Nothing more will be known of it. */
+  close(): void {
+    this.#end(asItIs);
+  }
+
+  #open(trigger: Trigger | undefined): Span {
+    if (this.#root !== undefined) return this.#root;
+    const { id } = this;
+    const stream = trigger?.stream ?? this.#later?.stream;
+    const origins = [link(this.#polled), linkTo(trigger), ...(this.#later?.links ?? [])];
+    const links = origins.filter((origin) => origin !== undefined).slice(0, MOST_LINKS);
+    this.#later = this.#polled = undefined;
+    this.#links = links.length;
+    const attributes = stream === undefined ? { id } : { id, stream };
+    this.#root = this.tracer.startSpan('reconcile', { kind: SpanKind.CONSUMER, root: true, attributes, links }, ROOT_CONTEXT);
+    return this.#root;
+  }
+
+  #link(root: Span, origin: Link | undefined): void {
+    if (origin !== undefined && this.#links++ < MOST_LINKS) root.addLink(origin);
+  }
+
+  #endHandle(end: (span: Span) => void): void {
+    if (this.#handle !== undefined) end(this.#handle);
+    this.#handle = this.active = undefined;
+  }
+
+  #end(end: (span: Span) => void): void {
+    this.#endHandle(end);
+    if (this.#root !== undefined) end(this.#root);
+    this.#root = undefined;
+  }
+}
+
+function done(span: Span): void {
+  span.setStatus({ code: SpanStatusCode.OK });
+  span.end();
+}
+
+function asItIs(span: Span): void {
+  span.end();
+}
+
+function failed(error: unknown): (span: Span) => void {
+  return (span) => {
+    const message = messageOf(error);
+    // Errors are whatever was thrown; those that are hard to read are recorded as text.
+    if (message === undefined) span.recordException(shown(error));
+    else span.recordException(error as Error);
+    span.setStatus({ code: SpanStatusCode.ERROR, message: message ?? shown(error) });
+    span.end();
+  };
+}
+
+function messageOf(error: unknown): string | undefined {
+  try {
+    const { message, name, stack } = error as Error;
+    return [message, name, stack].every((part) => typeof part === 'string') ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}
