@@ -31,12 +31,12 @@ export const gallery: readonly Exhibit[] = [
 ];
 
 /** The bug, or the same reconciler without it. */
-export async function exhibit(name: string, which: 'bug' | 'twin'): Promise<Scenario<object>> {
+export async function exhibit(name: string, which: 'bug' | 'fixed'): Promise<Scenario<object>> {
   const { scenario } = (await import(`./${name}/${which}.ts`)) as { scenario: Scenario<object> };
   return scenario;
 }
 
-/** The lines of code of the bug, or of its twin. */
-export function linesOf(name: string, which: 'bug' | 'twin'): string[] {
+/** The lines of code of the bug, or of its fixed version. */
+export function linesOf(name: string, which: 'bug' | 'fixed'): string[] {
   return readFileSync(new URL(`./${name}/${which}.ts`, import.meta.url), 'utf8').split('\n');
 }
