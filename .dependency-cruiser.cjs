@@ -1,5 +1,5 @@
 /** @param {string[]} names */
-const peers = (...names) => `^node_modules/(${names.join('|')})/`
+const peers = (...names) => `^node_modules/(${names.join('|')})/`;
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
@@ -74,4 +74,4 @@ module.exports = {
       extensions: ['.ts', '.js', '.cjs', '.mjs', '.d.ts'],
     },
   },
-}
+};

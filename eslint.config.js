@@ -1,15 +1,15 @@
-import rxjsX from 'eslint-plugin-rxjs-x'
-import { defineConfig, globalIgnores } from 'eslint/config'
-import tseslint from 'typescript-eslint'
+import rxjsX from 'eslint-plugin-rxjs-x';
+import { defineConfig, globalIgnores } from 'eslint/config';
+import tseslint from 'typescript-eslint';
 
-const clock = 'Law T6: every time source is a SchedulerLike.'
-const timers = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval', 'clearImmediate']
-const globals = ['globalThis', 'global', 'window', 'self']
+const clock = 'Law T6: every time source is a SchedulerLike.';
+const timers = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval', 'clearImmediate'];
+const globals = ['globalThis', 'global', 'window', 'self'];
 
 const noExportAll = {
   selector: 'ExportAllDeclaration',
   message: 'An index names what it exports.',
-}
+};
 
 export default defineConfig(
   globalIgnores(['dist/', '.reports/', '.stryker-tmp/']),
@@ -96,4 +96,4 @@ export default defineConfig(
       '@typescript-eslint/require-await': 'off',
     },
   },
-)
+);

@@ -1,4 +1,4 @@
-import { defineConfig } from 'tsup'
+import { defineConfig } from 'tsup';
 
 export default defineConfig({
   entry: {
@@ -15,10 +15,10 @@ export default defineConfig({
   treeshake: true,
   // A `require` in CommonJS: jest refuses `import()` there, and would take fast-check for not installed.
   esbuildOptions: (options, { format }) => {
-    if (format === 'cjs') options.supported = { 'dynamic-import': false }
+    if (format === 'cjs') options.supported = { 'dynamic-import': false };
   },
   sourcemap: true,
   clean: true,
   // tsup's declaration worker sets `baseUrl`, which TypeScript 6 reports as deprecated.
   dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
-})
+});

@@ -1,5 +1,5 @@
-import { availableParallelism } from 'node:os'
-import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
+import { availableParallelism } from 'node:os';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
 /** What all projects have in common. */
 export const project = {
@@ -15,7 +15,7 @@ export const project = {
     unstubGlobals: true,
     benchmark: { include: [] },
   },
-} satisfies TestProjectInlineConfiguration
+} satisfies TestProjectInlineConfiguration;
 
 /** Specs that start processes or servers, weigh the heap, or set globals. */
 const alone = [
@@ -24,7 +24,7 @@ const alone = [
   'spec/lib/observability/*.spec.ts',
   'spec/lib/postgres/*.spec.ts',
   'spec/operators/{load,process}.spec.ts',
-]
+];
 
 export default defineConfig({
   test: {
@@ -34,7 +34,16 @@ export default defineConfig({
       // A worker for each file.
       { ...project, test: { ...project.test, name: 'alone', include: alone, benchmark: { include: ['spec/bench/*.bench.ts'] } } },
       // Workers that keep what they have imported: to import it for each file took as long as most of the tests.
-      { ...project, test: { ...project.test, name: 'laws', include: ['spec/**/*.spec.ts', 'examples/testing/*.spec.ts'], exclude: alone, isolate: false } },
+      {
+        ...project,
+        test: {
+          ...project.test,
+          name: 'laws',
+          include: ['spec/**/*.spec.ts', 'examples/testing/*.spec.ts'],
+          exclude: alone,
+          isolate: false,
+        },
+      },
     ],
     coverage: {
       provider: 'v8',
@@ -44,4 +53,4 @@ export default defineConfig({
       reportsDirectory: '.reports/coverage',
     },
   },
-})
+});

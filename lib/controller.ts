@@ -149,7 +149,9 @@ export class Controller {
     // Made by hand: what begins and ends goes through these operators, and events past them; the way would cost more than the run.
     return new Observable((events) => {
       const streams = Object.entries(this.#streams).map(([name, stream]) => eventStream(name, stream, events));
-      return concat(merge(...streams), this.#settled()).pipe(whileLeading(isLeading)).subscribe(events);
+      return concat(merge(...streams), this.#settled())
+        .pipe(whileLeading(isLeading))
+        .subscribe(events);
     });
   }
 

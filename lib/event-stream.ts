@@ -17,9 +17,7 @@ import { withSignal } from './with-signal.js';
  *   feed: async function* (signal) { yield* subscribe({ signal }); },
  * };
  */
-export type EventStream =
-  | ObservableInput<string | Trigger>
-  | ((signal: AbortSignal) => ObservableInput<string | Trigger>);
+export type EventStream = ObservableInput<string | Trigger> | ((signal: AbortSignal) => ObservableInput<string | Trigger>);
 
 /** Hands the events of one stream to `events`, each marked with the stream's name. Ends with the stream, whose failure names it too. */
 export function eventStream(name: string, stream: EventStream, events: NextObserver<Trigger>): Observable<never> {

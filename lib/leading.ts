@@ -1,4 +1,17 @@
-import { catchError, concat, distinctUntilChanged, from, map, mergeMap, type Observable, type ObservableInput, of, pairwise, startWith, throwError } from 'rxjs';
+import {
+  catchError,
+  concat,
+  distinctUntilChanged,
+  from,
+  map,
+  mergeMap,
+  type Observable,
+  type ObservableInput,
+  of,
+  pairwise,
+  startWith,
+  throwError,
+} from 'rxjs';
 import type { Term } from './config.js';
 import { failed } from './event-stream.js';
 
@@ -17,6 +30,11 @@ export function leading(leader: ObservableInput<boolean | Term>): Observable<Lea
     distinctUntilChanged((before, now) => before === now || (before !== false && now !== false && before.term === now.term)),
     pairwise(),
     mergeMap(([before, now]) => (before !== false && now !== false ? [false as const, now] : [now])),
-    catchError((error: unknown) => concat(of(false as const), throwError(() => failed('The leader source', error)))),
+    catchError((error: unknown) =>
+      concat(
+        of(false as const),
+        throwError(() => failed('The leader source', error)),
+      ),
+    ),
   );
 }

@@ -113,7 +113,12 @@ export function checkScheduler(field: string, value: unknown): void {
 }
 
 function count(field: string, value: unknown, least: number): void {
-  expected(field, value, `an integer >= ${String(least)} or Infinity`, value === Infinity || (Number.isInteger(value) && (value as number) >= least));
+  expected(
+    field,
+    value,
+    `an integer >= ${String(least)} or Infinity`,
+    value === Infinity || (Number.isInteger(value) && (value as number) >= least),
+  );
 }
 
 /** Checks that `value` is something that can be subscribed to. */

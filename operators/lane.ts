@@ -58,8 +58,16 @@ export function lane(reconciler: Reconciler, worker: number, config: LaneConfig)
             lane.wake(tick);
           }),
         ),
-        from(settings.reset).pipe(tap(() => { lane.reset(); })),
-        from(settings.stop).pipe(tap(() => { lane.stop(); })),
+        from(settings.reset).pipe(
+          tap(() => {
+            lane.reset();
+          }),
+        ),
+        from(settings.stop).pipe(
+          tap(() => {
+            lane.stop();
+          }),
+        ),
         lane.taking(events),
       ).pipe(
         ignoreElements(),
@@ -163,9 +171,12 @@ class Lane implements RunObserver {
   }
 
   overtime(error: Error): void {
-    this.#runner.cut(() => error, (open) => {
-      this.queue.fail({ failure: 'timeout', error }, this.#now(), open);
-    });
+    this.#runner.cut(
+      () => error,
+      (open) => {
+        this.queue.fail({ failure: 'timeout', error }, this.#now(), open);
+      },
+    );
     this.#trampoline.flush(this.#advance);
   }
 

@@ -12,7 +12,8 @@ import type { Rejected, Trigger } from './types.js';
 export function route(event: string | Trigger, settings: ReconcileSettings): number | Rejected {
   const { workerHasher, workerCount } = settings;
   const id = idOf(event);
-  if (id === '') return rejected(event, id, settings, 'invalid_id', new TypeError(`Expected an id to be a non-empty string, got ${shown(event)}`));
+  if (id === '')
+    return rejected(event, id, settings, 'invalid_id', new TypeError(`Expected an id to be a non-empty string, got ${shown(event)}`));
   try {
     const worker = workerHasher(id, workerCount);
     // `+ 0` makes 0 of -0.
@@ -24,7 +25,13 @@ export function route(event: string | Trigger, settings: ReconcileSettings): num
   }
 }
 
-function rejected(event: string | Trigger, id: string, { scheduler }: ReconcileSettings, reason: Rejected['reason'], error?: unknown): Rejected {
+function rejected(
+  event: string | Trigger,
+  id: string,
+  { scheduler }: ReconcileSettings,
+  reason: Rejected['reason'],
+  error?: unknown,
+): Rejected {
   const trigger = typeof event === 'object' && (event as unknown) !== null ? event : { id };
   const step = { kind: 'rejected', id, worker: -1, at: scheduler.now(), reason, trigger } as const;
   return error === undefined ? step : { ...step, error };

@@ -47,7 +47,14 @@ export class Runner {
     slot.entry = entry;
     slot.calling = true;
     try {
-      slot.attempt = new this.Context(id, this.worker, (this.#workerName ??= this.settings.workerName(this.worker)), attempt, reason, streams);
+      slot.attempt = new this.Context(
+        id,
+        this.worker,
+        (this.#workerName ??= this.settings.workerName(this.worker)),
+        attempt,
+        reason,
+        streams,
+      );
       slot.take(reconciler(id, slot.attempt));
     } catch (error) {
       slot.error(error);

@@ -1,4 +1,15 @@
-import { concat, defer, distinctUntilChanged, type MonoTypeOperatorFunction, NEVER, type ObservableInput, Subject, switchMap, takeUntil, tap } from 'rxjs';
+import {
+  concat,
+  defer,
+  distinctUntilChanged,
+  type MonoTypeOperatorFunction,
+  NEVER,
+  type ObservableInput,
+  Subject,
+  switchMap,
+  takeUntil,
+  tap,
+} from 'rxjs';
 import { listenable } from './config.js';
 
 /**

@@ -13,7 +13,12 @@ const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const rows = readme
   .split('\n')
   .filter((line) => line.startsWith('|'))
-  .map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim()));
+  .map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
 
 describe('README', () => {
   it('should name each field of the configuration, with its default where that is a number', () => {
@@ -52,9 +57,36 @@ describe('README', () => {
   });
 
   it.each([
-    ...['New', 'Config', 'DefaultConfig', 'Controller.Run', 'Controller.BecomeLeader', 'Error.RetryDelay', 'EventHandler', 'EventHandlerFunc'],
-    ...['MeteredEventHandler', 'EventStream', 'EventStreamFunc', 'NoopStream', 'ResyncLoopEventStream', 'Logger', 'NoopLogger', 'Observability'],
-    ...['DefaultObservability', 'NewObservability', 'LoggerWithCtx', 'Reconciler', 'ReconcilerFunc', 'Result', 'WorkerHasher', 'WorkerHasherFunc'],
+    ...[
+      'New',
+      'Config',
+      'DefaultConfig',
+      'Controller.Run',
+      'Controller.BecomeLeader',
+      'Error.RetryDelay',
+      'EventHandler',
+      'EventHandlerFunc',
+    ],
+    ...[
+      'MeteredEventHandler',
+      'EventStream',
+      'EventStreamFunc',
+      'NoopStream',
+      'ResyncLoopEventStream',
+      'Logger',
+      'NoopLogger',
+      'Observability',
+    ],
+    ...[
+      'DefaultObservability',
+      'NewObservability',
+      'LoggerWithCtx',
+      'Reconciler',
+      'ReconcilerFunc',
+      'Result',
+      'WorkerHasher',
+      'WorkerHasherFunc',
+    ],
     ...['DefaultHasher', 'Config.MaxItemRetries', 'Config.WorkerQueueSize', 'Config.WorkerNameHelper', 'Config.LeaderElectionEnabled'],
     ...['WorkerCount', 'DelayResolution', 'DelayQueueSize', 'MaxReconcileTime'],
   ])('should tell whoever comes from Go what became of %s', (name) => {

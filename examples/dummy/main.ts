@@ -9,12 +9,14 @@ import { interval, map, type Observable } from 'rxjs';
  */
 const { values } = parseArgs({ options: { for: { type: 'string', default: '6' } } });
 const seconds = Number(values.for);
-if (!(seconds > 0 && seconds <= 86_400)) throw new TypeError(`Expected \`--for\` to be a number of seconds > 0, a day at most, got \`${values.for}\``);
+if (!(seconds > 0 && seconds <= 86_400))
+  throw new TypeError(`Expected \`--for\` to be a number of seconds > 0, a day at most, got \`${values.for}\``);
 
 // A fixed set of ids is enough to show what can be done.
 const ids = ['a', 'b', 'c', 'd'];
 
-const random = (every: number): Observable<string> => interval(every).pipe(map(() => ids[Math.floor(Math.random() * ids.length)] as string));
+const random = (every: number): Observable<string> =>
+  interval(every).pipe(map(() => ids[Math.floor(Math.random() * ids.length)] as string));
 
 const controller = new Controller(
   // Only an example: it need not be elected first.

@@ -85,6 +85,8 @@ const changing = changeYourMind();
 await controller.run(stop.signal);
 await Promise.all([changing, answered]);
 const { num_pending, num_ack_pending } = await manager.consumers.info('lamps', 'switch');
-console.log(`${String(counts.acked)} acknowledged, ${String(counts.given)} given back; the broker keeps ${String(num_pending + num_ack_pending)} for the next start`);
+console.log(
+  `${String(counts.acked)} acknowledged, ${String(counts.given)} given back; the broker keeps ${String(num_pending + num_ack_pending)} for the next start`,
+);
 await connection.drain();
 await server.stop();

@@ -22,7 +22,8 @@ import { setUp } from './schema.js';
 const { values } = parseArgs({ options: { replicas: { type: 'string', default: '3' }, for: { type: 'string', default: 'Infinity' } } });
 const replicas = Number(values.replicas);
 const seconds = Number(values.for);
-if (!(Number.isInteger(replicas) && replicas >= 1 && replicas <= 9)) throw new TypeError(`Expected --replicas to be from 1 to 9, got ${values.replicas}`);
+if (!(Number.isInteger(replicas) && replicas >= 1 && replicas <= 9))
+  throw new TypeError(`Expected --replicas to be from 1 to 9, got ${values.replicas}`);
 if (!(seconds > 0)) throw new TypeError(`Expected --for to be a number of seconds > 0, got ${values.for}`);
 
 const folder = fileURLToPath(new URL('../supervisor/services', import.meta.url));

@@ -26,7 +26,11 @@ const GRACE = 3_000;
 const controller = new Controller(
   {
     leader: leadership({ connection: url, name: LEADERSHIP, observability: telemetry }).pipe(
-      tap((leads) => console.log(leads === false ? `stands by, pid ${String(process.pid)}` : `leads, term ${String(leads.term)}, pid ${String(process.pid)}`)),
+      tap((leads) =>
+        console.log(
+          leads === false ? `stands by, pid ${String(process.pid)}` : `leads, term ${String(leads.term)}, pid ${String(process.pid)}`,
+        ),
+      ),
     ),
     workerCount: 4,
     maxItemRetries: Infinity,

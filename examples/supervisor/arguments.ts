@@ -51,7 +51,8 @@ export function parseArguments(args: readonly string[], dir: string): Arguments 
   for (let arg = left.shift(); arg !== undefined; arg = left.shift()) {
     const [, name = '', inline] = /^--([^=]+)(?:=(.*))?$/s.exec(arg) ?? [];
     if (FLAGS.includes(name) && inline === undefined) parsed[name] = true;
-    else if (Object.hasOwn(READ, name)) parsed[name] = READ[name as keyof typeof READ](`--${name}`, inline ?? left.shift() ?? missing(`--${name}`));
+    else if (Object.hasOwn(READ, name))
+      parsed[name] = READ[name as keyof typeof READ](`--${name}`, inline ?? left.shift() ?? missing(`--${name}`));
     else throw unexpected('the options', `out of ${[...Object.keys(READ), ...FLAGS].map((known) => `--${known}`).join(', ')}`, arg);
   }
   return parsed as unknown as Arguments;

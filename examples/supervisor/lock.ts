@@ -31,7 +31,9 @@ export function lock(folder: string): number | undefined {
 }
 
 function numbersIn(folder: string): readonly number[] {
-  return readdirSync(folder).flatMap((name) => /^lock\.(\d+)$/.exec(name)?.[1] ?? []).map(Number);
+  return readdirSync(folder)
+    .flatMap((name) => /^lock\.(\d+)$/.exec(name)?.[1] ?? [])
+    .map(Number);
 }
 
 /** A link appears with its content, or not at all if there is one already. */

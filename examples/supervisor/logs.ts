@@ -22,7 +22,8 @@ export class Logs {
   /** What is there already has been printed by an earlier supervisor. */
   constructor(state: string) {
     this.#root = join(state, 'services');
-    for (const { path } of this.#files()) this.#logs.set(path, { offset: withFile(path, (file) => fstatSync(file).size, 0), rest: Buffer.alloc(0) });
+    for (const { path } of this.#files())
+      this.#logs.set(path, { offset: withFile(path, (file) => fstatSync(file).size, 0), rest: Buffer.alloc(0) });
   }
 
   /** What has come since the last time. */
@@ -33,22 +34,26 @@ export class Logs {
   #linesOf(path: string): readonly string[] {
     const log = this.#logs.get(path) ?? { offset: 0, rest: Buffer.alloc(0) };
     this.#logs.set(path, log);
-    return withFile(path, (file) => {
-      const { size } = fstatSync(file);
-      // Shorter than it was: someone has cut it.
-      if (size < log.offset) log.offset = 0;
-      const portion = Buffer.alloc(Math.min(PORTION, size - log.offset));
-      log.offset += readSync(file, portion, 0, portion.length, log.offset);
-      if (size > LONGEST) {
-        // The process appends, so it goes on at the new end. What it printed faster than we read is lost.
-        ftruncateSync(file);
-        log.offset = 0;
-      }
-      const text = Buffer.concat([log.rest, portion]);
-      const end = text.length > PORTION ? text.length : text.lastIndexOf('\n') + 1;
-      log.rest = text.subarray(end);
-      return end === 0 ? [] : text.subarray(0, end).toString().replace(/\n$/, '').split('\n');
-    }, []);
+    return withFile(
+      path,
+      (file) => {
+        const { size } = fstatSync(file);
+        // Shorter than it was: someone has cut it.
+        if (size < log.offset) log.offset = 0;
+        const portion = Buffer.alloc(Math.min(PORTION, size - log.offset));
+        log.offset += readSync(file, portion, 0, portion.length, log.offset);
+        if (size > LONGEST) {
+          // The process appends, so it goes on at the new end. What it printed faster than we read is lost.
+          ftruncateSync(file);
+          log.offset = 0;
+        }
+        const text = Buffer.concat([log.rest, portion]);
+        const end = text.length > PORTION ? text.length : text.lastIndexOf('\n') + 1;
+        log.rest = text.subarray(end);
+        return end === 0 ? [] : text.subarray(0, end).toString().replace(/\n$/, '').split('\n');
+      },
+      [],
+    );
   }
 
   #files(): readonly { readonly name: string; readonly path: string }[] {

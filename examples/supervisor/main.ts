@@ -40,7 +40,8 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 async function supervisor(args: Arguments): Promise<void> {
-  if (process.platform === 'win32') throw new Error('The supervisor needs process groups and signals, which Windows has not; run it in WSL');
+  if (process.platform === 'win32')
+    throw new Error('The supervisor needs process groups and signals, which Windows has not; run it in WSL');
   const dir = realpathSync(args.dir);
   const state = openState(args.state ?? stateOf(dir));
   for (const locked of new Set([openState(stateOf(dir)), state])) {
@@ -55,7 +56,8 @@ async function supervisor(args: Arguments): Promise<void> {
   const deaths$ = processes.deaths.pipe(share());
   const statuses$ = new Subject<Status>();
   const screen = new Screen(process.stdout);
-  const observe = (level: 'warn' | 'error') => observability({ logger: args.json ? consoleLogger(level) : lineLogger(level, (line) => screen.print(line)) });
+  const observe = (level: 'warn' | 'error') =>
+    observability({ logger: args.json ? consoleLogger(level) : lineLogger(level, (line) => screen.print(line)) });
 
   // The loop that makes the one the other.
   const controller = new Controller(

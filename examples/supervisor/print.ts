@@ -10,7 +10,9 @@ export function describe(step: Step): string {
 function whatHappened(step: Step): string {
   switch (step.kind) {
     case 'enqueued':
-      return step.reason === 'event' ? `enqueued by ${step.trigger?.stream ?? 'an event during its run'}` : `enqueued for its ${step.reason}`;
+      return step.reason === 'event'
+        ? `enqueued by ${step.trigger?.stream ?? 'an event during its run'}`
+        : `enqueued for its ${step.reason}`;
     case 'merged':
       return `merged an event of ${step.trigger?.stream ?? 'nobody'}`;
     case 'rejected':

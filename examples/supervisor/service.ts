@@ -49,7 +49,10 @@ function parseJson(text: string): unknown {
 
 function versionOf(command: readonly string[], env: object): string {
   const variables = Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1));
-  return createHash('sha256').update(JSON.stringify([command, variables])).digest('hex').slice(0, 12);
+  return createHash('sha256')
+    .update(JSON.stringify([command, variables]))
+    .digest('hex')
+    .slice(0, 12);
 }
 
 function isCommand(value: unknown): value is [string, ...string[]] {

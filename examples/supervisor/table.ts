@@ -54,10 +54,23 @@ export function draw(rows: Rows, { columns, lines }: { readonly columns: number;
   const shown = sorted.length < lines ? sorted : sorted.slice(0, Math.max(lines - 2, 0));
   const cells = [
     ['service', 'desired', 'running', 'restarts', 'last error'],
-    ...shown.map(({ id, desired, running, restarts, error }) => [id, String(desired ?? '?'), String(running), String(restarts), error.replaceAll(/\s+/g, ' ')]),
+    ...shown.map(({ id, desired, running, restarts, error }) => [
+      id,
+      String(desired ?? '?'),
+      String(running),
+      String(restarts),
+      error.replaceAll(/\s+/g, ' '),
+    ]),
   ];
-  const widths = ['service', 'desired', 'running', 'restarts'].map((_, column) => Math.max(...cells.map((row) => (row[column] as string).length)));
-  const drawn = cells.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd());
+  const widths = ['service', 'desired', 'running', 'restarts'].map((_, column) =>
+    Math.max(...cells.map((row) => (row[column] as string).length)),
+  );
+  const drawn = cells.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
   if (shown.length < sorted.length) drawn.push(`... and ${sorted.length - shown.length} more`);
   return drawn.map((line) => line.slice(0, columns - 1));
 }

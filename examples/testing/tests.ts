@@ -76,7 +76,7 @@ export const tests: Record<string, () => void | Promise<unknown>> = {
       };
       of('www')
         .pipe(reconcile(poll, { scheduler }))
-         
+
         .subscribe((step) => steps.push(step));
       await advance(3_600_000);
       assert.equal(steps.filter(({ kind }) => kind === 'started').length, 60);
@@ -90,7 +90,7 @@ export const tests: Record<string, () => void | Promise<unknown>> = {
       const failing = () => Promise.reject(new Error('SERVFAIL'));
       of('www')
         .pipe(reconcile(failing, { scheduler, backoff: () => 250 }), journal())
-         
+
         .subscribe((line) => lines.push(line));
       await advance(600);
     });

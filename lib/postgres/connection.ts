@@ -86,7 +86,7 @@ function connect(connection: string | ConnectionConfig): Opening {
   const client = new pg.Client({
     // Behind the heartbeat only the second line: it makes the kernel drop a socket whose peer has vanished.
     keepAlive: true,
-    ...(typeof connection === 'string' ? { connectionString: connection } : (connection)),
+    ...(typeof connection === 'string' ? { connectionString: connection } : connection),
   });
   // What goes wrong before the client is handed over rejects `connect`; an error event nobody hears would be thrown.
   client.on('error', () => undefined);

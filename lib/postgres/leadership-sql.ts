@@ -13,7 +13,10 @@ export const probe: Statement = { text: 'SELECT pg_backend_pid() AS pid' };
 const KEY = '((hash >> 32)::int, ((hash << 32) >> 32)::int)';
 
 export function tryLock(name: string): Statement {
-  return { text: `SELECT pg_try_advisory_lock${KEY} AS held, pg_backend_pid() AS pid FROM hashtextextended($1, 0) AS hash`, values: [name] };
+  return {
+    text: `SELECT pg_try_advisory_lock${KEY} AS held, pg_backend_pid() AS pid FROM hashtextextended($1, 0) AS hash`,
+    values: [name],
+  };
 }
 
 /** A notification is sent when the statement commits, and the lock is free by then. */

@@ -55,7 +55,12 @@ export function leadership(config: LeadershipConfig): Observable<Term | false> {
           logger.info('Leading', { name, term });
         }),
         // Before the session is closed: nobody may believe to lead when the lock is free.
-        catchError((error: unknown) => concat(of<false>(false), throwError(() => error))),
+        catchError((error: unknown) =>
+          concat(
+            of<false>(false),
+            throwError(() => error),
+          ),
+        ),
       ),
     { ...settings, what: `Leadership of ${name}`, isFinal: (error) => error instanceof PoolerError },
   );
@@ -91,14 +96,7 @@ function campaign(session: Session, settings: LeadershipSettings, succeeded: () 
     concatMap(() => ask(probe)),
     repeat(),
   );
-  return concat(
-    silent(ask(prepare(settings))),
-    silent(session.query(listen)),
-    silent(locked),
-    silent(table),
-    term,
-    silent(watch),
-  );
+  return concat(silent(ask(prepare(settings))), silent(session.query(listen)), silent(locked), silent(table), term, silent(watch));
 }
 
 /** Says when to try: now, and again every now and then, and as soon as someone has stepped down. */

@@ -25,10 +25,10 @@ import { type Session, session } from './session.js';
  */
 export function notifications(config: NotificationsConfig): Observable<string> {
   const settings = notificationsSettings(config);
-  return reconnecting(
-    (succeeded) => session(settings).pipe(switchMap((session) => listened(session, settings, succeeded))),
-    { ...settings, what: 'Listening to PostgreSQL' },
-  );
+  return reconnecting((succeeded) => session(settings).pipe(switchMap((session) => listened(session, settings, succeeded))), {
+    ...settings,
+    what: 'Listening to PostgreSQL',
+  });
 }
 
 function listened(session: Session, settings: NotificationsSettings, succeeded: () => void): Observable<string> {

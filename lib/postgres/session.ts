@@ -1,4 +1,19 @@
-import { catchError, concat, defer, EMPTY, filter, from, ignoreElements, map, Observable, type SchedulerLike, Subject, take, throwError, timeout } from 'rxjs';
+import {
+  catchError,
+  concat,
+  defer,
+  EMPTY,
+  filter,
+  from,
+  ignoreElements,
+  map,
+  Observable,
+  type SchedulerLike,
+  Subject,
+  take,
+  throwError,
+  timeout,
+} from 'rxjs';
 import { type ClientLike, type Connection, type NotificationLike, open, type Opening } from './connection.js';
 
 export interface SessionConfig {
@@ -24,7 +39,9 @@ export function session(config: SessionConfig): Observable<Session> {
     const { connection, deadline, scheduler } = config;
     const opening = open(connection);
     let session: Session | undefined;
-    const opened = from(opening.client).pipe(timeout({ first: deadline, scheduler, with: late('PostgreSQL took no connection', deadline) }));
+    const opened = from(opening.client).pipe(
+      timeout({ first: deadline, scheduler, with: late('PostgreSQL took no connection', deadline) }),
+    );
     subscriber.add(() => {
       if (session === undefined) opening.close('at once');
       else session.close();

@@ -16,8 +16,12 @@ interface Subscribed {
 export function compareNotifications(actual: readonly Frame[], expected: readonly Frame[]): string {
   const all = [expected, actual];
   if (all.flat().some((frame) => !('notification' in frame))) return compareSubscriptions(all as unknown as Subscribed[][]);
-  const legend = new Legend().announce(all.flat().flatMap(({ notification }) => (notification.kind === 'N' ? [textOf(notification.value)] : [])));
-  const differing = Math.min(...indexes(all).map((i) => (isDeepStrictEqual(expected[i], actual[i]) ? Infinity : earliest(expected[i]?.frame, actual[i]?.frame))));
+  const legend = new Legend().announce(
+    all.flat().flatMap(({ notification }) => (notification.kind === 'N' ? [textOf(notification.value)] : [])),
+  );
+  const differing = Math.min(
+    ...indexes(all).map((i) => (isDeepStrictEqual(expected[i], actual[i]) ? Infinity : earliest(expected[i]?.frame, actual[i]?.frame))),
+  );
   const diagram = draw(all.map((frames) => rowOf(frames, legend)));
   const errors = all.map((frames) => frames.find(({ notification }) => notification.kind === 'E'));
   return [
@@ -25,14 +29,18 @@ export function compareNotifications(actual: readonly Frame[], expected: readonl
     `but got   ${diagram.lines[1] ?? ''}`,
     `          ${' '.repeat(diagram.columnOf(differing))}^ first difference, at ${String(differing)} ms`,
     ...(legend.toString() === '' ? [] : [`where ${legend.toString()}`]),
-    ...errors.flatMap((frame, i) => (frame === undefined ? [] : [`${i === 0 ? 'expected' : 'actual'} # = ${String(frame.notification.error)}`])),
+    ...errors.flatMap((frame, i) =>
+      frame === undefined ? [] : [`${i === 0 ? 'expected' : 'actual'} # = ${String(frame.notification.error)}`],
+    ),
   ].join('\n');
 }
 
 function rowOf(frames: readonly Frame[], legend: Legend): Pick<MarbleRow, 'values' | 'end'> {
   const last = frames.find(({ notification }) => notification.kind !== 'N');
   return {
-    values: frames.flatMap(({ frame, notification }) => (notification.kind === 'N' ? [{ frame, symbol: legend.symbolOf(textOf(notification.value)) }] : [])),
+    values: frames.flatMap(({ frame, notification }) =>
+      notification.kind === 'N' ? [{ frame, symbol: legend.symbolOf(textOf(notification.value)) }] : [],
+    ),
     end: last === undefined ? undefined : { frame: last.frame, symbol: last.notification.kind === 'C' ? '|' : '#' },
   };
 }

@@ -4,7 +4,15 @@ import { shown } from '../../operators/expected.js';
 import type { Step } from '../../operators/types.js';
 
 const VERSION = 1;
-const NUMBERS = ['maxItemRetries', 'workerQueueSize', 'workerCount', 'delayResolution', 'delayQueueSize', 'maxReconcileTime', 'shutdownGrace'] as const;
+const NUMBERS = [
+  'maxItemRetries',
+  'workerQueueSize',
+  'workerCount',
+  'delayResolution',
+  'delayQueueSize',
+  'maxReconcileTime',
+  'shutdownGrace',
+] as const;
 
 /** What is left of an error in a journal. */
 interface RecordedError {
@@ -44,7 +52,9 @@ export function decode(journal: string | Iterable<string>): Journal {
   const [header, ...steps] = lines.map((line, i) => parse(line, i, lines.length));
   const { version, config } = checkedHeader(header);
   if (version > VERSION) {
-    throw new TypeError(`Expected a journal of version ${String(VERSION)} or older, got version ${String(version)}: a newer kreconciler has written it, use that to replay it`);
+    throw new TypeError(
+      `Expected a journal of version ${String(VERSION)} or older, got version ${String(version)}: a newer kreconciler has written it, use that to replay it`,
+    );
   }
   return {
     config: Object.fromEntries(Object.entries(config).map(([name, value]) => [name, Number(value)])),

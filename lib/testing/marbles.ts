@@ -88,7 +88,7 @@ export function marbles(body: (marbles: Marbles) => void): () => void {
         scheduler,
         hot: (row: string, ...rest: []) => hot(row, ...measured(row, ...rest)),
         cold: ((row: string, ...rest: []) => cold(row, ...measured(row, ...rest))) as typeof cold,
-        expectObservable: ((source: Observable<unknown>, subscription?: string) => {
+        expectObservable: (source: Observable<unknown>, subscription?: string) => {
           const expectation = expectObservable(source, ...([subscription, ...measured(subscription)] as [string]));
           return {
             ...expectation,
@@ -96,7 +96,7 @@ export function marbles(body: (marbles: Marbles) => void): () => void {
               expectation.toBe(row, ...measured(row, ...rest));
             },
           };
-        }),
+        },
         expectSubscriptions: (logs) => ({
           toBe: (rows) => {
             for (const row of [rows].flat()) measured(row);
@@ -119,7 +119,8 @@ export function marbles(body: (marbles: Marbles) => void): () => void {
           return { toBe: expectation(false), toBeExactly: expectation(true) };
         },
       });
-      if (answer !== undefined) throw new TypeError('Expected the body of `marbles` to return nothing: a TestScheduler cannot see promises, use `virtualTime`');
+      if (answer !== undefined)
+        throw new TypeError('Expected the body of `marbles` to return nothing: a TestScheduler cannot see promises, use `virtualTime`');
       limit();
     });
     for (const expectation of expectations) expectation.check();

@@ -60,6 +60,9 @@ export class RealWaits {
 
 /** The first line of the stack that is neither Node's nor ours. */
 function caller(stack: string): string {
-  const lines = stack.split('\n').slice(1).map((line) => line.trim());
+  const lines = stack
+    .split('\n')
+    .slice(1)
+    .map((line) => line.trim());
   return lines.find((line) => !/node:|<anonymous>|real-waits/u.test(line)) ?? lines.at(-1) ?? '';
 }

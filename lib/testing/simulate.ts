@@ -114,7 +114,12 @@ function check<W>(scenario: Scenario<W>, { kinds = [] }: SimulateConfig): void {
   for (const [name, change] of Object.entries(changes)) {
     const { values, apply } = Object(change) as { values?: { generate?: unknown }; apply?: unknown };
     const isDrawn = typeof values?.generate === 'function' && typeof apply === 'function';
-    expected(`changes.${name}`, change, 'a function, or `{ values, apply }` with an arbitrary of fast-check and a function', typeof change === 'function' || isDrawn);
+    expected(
+      `changes.${name}`,
+      change,
+      'a function, or `{ values, apply }` with an arbitrary of fast-check and a function',
+      typeof change === 'function' || isDrawn,
+    );
   }
   expected('streams', streams, 'an object', isRecord(streams));
   expected('invariants', invariants, 'an object', isRecord(invariants));

@@ -5,7 +5,17 @@ import { draw, Legend } from './diagram.js';
 import { type MarbleRow, parseRow } from './marble-row.js';
 
 /** The kinds of steps, in the order in which a diagram shows them. */
-export const KINDS = ['enqueued', 'merged', 'rejected', 'started', 'succeeded', 'requeued', 'dropped', 'abandoned', 'released'] as const satisfies readonly Step['kind'][];
+export const KINDS = [
+  'enqueued',
+  'merged',
+  'rejected',
+  'started',
+  'succeeded',
+  'requeued',
+  'dropped',
+  'abandoned',
+  'released',
+] as const satisfies readonly Step['kind'][];
 
 /**
  * A row of marbles for each kind of step that is looked at. The row `ends` shows nothing but where the steps complete
@@ -46,8 +56,12 @@ export class StepsExpectation {
     const others = exactly ? [...KINDS, 'ends' as const].filter((kind) => !Object.hasOwn(rows, kind)) : [];
     this.#given = rows;
     this.#ids = ids;
-    const all = new Map([...Object.entries(rows), ...others.map((kind) => [kind, ''] as const)].map(([kind, row]) => [kind, rowOf(kind, row)]));
-    this.#wanted = new Map([...all].map(([kind, { values }]) => [kind, values.map(({ frame, symbol }) => ({ frame, symbol: ids[symbol] ?? symbol }))]));
+    const all = new Map(
+      [...Object.entries(rows), ...others.map((kind) => [kind, ''] as const)].map(([kind, row]) => [kind, rowOf(kind, row)]),
+    );
+    this.#wanted = new Map(
+      [...all].map(([kind, { values }]) => [kind, values.map(({ frame, symbol }) => ({ frame, symbol: ids[symbol] ?? symbol }))]),
+    );
     this.#end = commonEnd(all);
     this.length = Math.max(0, ...[...all.values()].map((row) => row.length));
     this.#actual = new Map([...all.keys()].map((kind) => [kind, []]));
@@ -59,21 +73,26 @@ export class StepsExpectation {
     // As `expectObservable` does it: the subscription is the first thing that happens in its frame, and its end likewise.
     scheduler.schedule(
       () => {
-        subscription.add(steps.subscribe({
-          next: ({ kind, id }) => {
-            this.#actual.get(kind)?.push({ frame: scheduler.now(), symbol: id });
-          },
-          error: (error: unknown) => {
-            end('#', error);
-          },
-          complete: () => {
-            end('|');
-          },
-        }));
+        subscription.add(
+          steps.subscribe({
+            next: ({ kind, id }) => {
+              this.#actual.get(kind)?.push({ frame: scheduler.now(), symbol: id });
+            },
+            error: (error: unknown) => {
+              end('#', error);
+            },
+            complete: () => {
+              end('|');
+            },
+          }),
+        );
       },
       subscribedFrame === Infinity ? 0 : subscribedFrame,
     );
-    if (unsubscribedFrame !== Infinity) scheduler.schedule(() => { subscription.unsubscribe(); }, unsubscribedFrame);
+    if (unsubscribedFrame !== Infinity)
+      scheduler.schedule(() => {
+        subscription.unsubscribe();
+      }, unsubscribedFrame);
   }
 
   /** @throws Error that shows both diagrams, if they differ */
@@ -116,7 +135,8 @@ function rowOf(kind: string, row: string): MarbleRow {
   expected('rows', kind, `named after kinds of steps (${KINDS.join(', ')}), or \`ends\``, names.includes(kind));
   const parsed = parseRow(kind, row);
   const [value] = kind === 'ends' ? parsed.values : [];
-  if (value !== undefined) throw new TypeError(`Expected the row \`ends\` to have no marbles but \`|\` or \`#\`, got ${shown(value.symbol)}`);
+  if (value !== undefined)
+    throw new TypeError(`Expected the row \`ends\` to have no marbles but \`|\` or \`#\`, got ${shown(value.symbol)}`);
   return parsed;
 }
 
@@ -127,14 +147,18 @@ function commonEnd(rows: ReadonlyMap<string, MarbleRow>): MarbleRow['end'] {
     if (end === undefined) continue;
     common ??= { kind, end };
     if (common.end.frame !== end.frame || common.end.symbol !== end.symbol) {
-      throw new TypeError(`Expected all rows to end alike, got ${described(common.end)} in \`${common.kind}\` and ${described(end)} in \`${kind}\``);
+      throw new TypeError(
+        `Expected all rows to end alike, got ${described(common.end)} in \`${common.kind}\` and ${described(end)} in \`${kind}\``,
+      );
     }
   }
   if (common === undefined) return undefined;
   for (const [kind, { values }] of rows) {
     const late = values.find(({ frame }) => frame > common.end.frame);
     if (late === undefined) continue;
-    throw new TypeError(`Expected nothing after ${described(common.end)} in \`${common.kind}\`, got ${shown(late.symbol)} at ${String(late.frame)} ms in \`${kind}\``);
+    throw new TypeError(
+      `Expected nothing after ${described(common.end)} in \`${common.kind}\`, got ${shown(late.symbol)} at ${String(late.frame)} ms in \`${kind}\``,
+    );
   }
   return common.end;
 }

@@ -147,6 +147,8 @@ class Clock implements VirtualClock {
   }
 
   #realWait(): Error {
-    return new Error(`Virtual time cannot wait for the real world, and at ${String(this.now())} ms the code under test does:\n${this.waits.toString()}`);
+    return new Error(
+      `Virtual time cannot wait for the real world, and at ${String(this.now())} ms the code under test does:\n${this.waits.toString()}`,
+    );
   }
 }

@@ -7,8 +7,16 @@ import { run } from './run.js';
  */
 const failures: string[] = [];
 
-await atMost('CPU a retry, 100,000 waiting to 1,000', 5, async () => (await measured('cpu', 'retries-100k', 0.2)) / (await measured('cpu', 'retries-1k', 0.2)));
-await atMost('CPU an id, 300,000 queued at once to 30,000', 5, async () => (await measured('cpu', 'burst', 0.3)) / (await measured('cpu', 'burst', 0.03)));
+await atMost(
+  'CPU a retry, 100,000 waiting to 1,000',
+  5,
+  async () => (await measured('cpu', 'retries-100k', 0.2)) / (await measured('cpu', 'retries-1k', 0.2)),
+);
+await atMost(
+  'CPU an id, 300,000 queued at once to 30,000',
+  5,
+  async () => (await measured('cpu', 'burst', 0.3)) / (await measured('cpu', 'burst', 0.03)),
+);
 await atMost('native timers, 100,000 waiting', 25, () => measured('timers', 'retries-100k', 0.2));
 await atMost('bytes a ready id', 200, () => measured('bytes', 'memory-ready', 0.2));
 await atMost('bytes a waiting id', 250, () => measured('bytes', 'memory-waiting', 0.2));

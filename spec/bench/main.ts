@@ -26,7 +26,10 @@ const chosen = <T>(all: Readonly<Record<string, T>>, names: readonly string[] | 
   return Object.entries(all).filter(([name]) => names?.includes(name) ?? true);
 };
 
-if (scale < 1) console.log(`All numbers of ids and events below are to be multiplied by ${scale}: with so few, much of the time is the warm-up of the code.\n`);
+if (scale < 1)
+  console.log(
+    `All numbers of ids and events below are to be multiplied by ${scale}: with so few, much of the time is the warm-up of the code.\n`,
+  );
 const report: Record<string, unknown> = {};
 const participants = await Promise.all(chosen(contenders, options.contender).map(async ([name, load]) => [name, await load()] as const));
 for (const [name, { does }] of participants) console.log(`${name}: ${does}`);
@@ -34,7 +37,11 @@ for (const [name, load] of chosen(cases, options.case)) {
   const subject = await load();
   const results = await compete(name, subject);
   console.log(`\n${table(subject, results, layerOver)}`);
-  report[name] = { title: subject.title, baseline: subject.baseline, contenders: Object.fromEntries([...results].map(([who, of]) => [who, summary(subject, of, results, layerOver(who))])) };
+  report[name] = {
+    title: subject.title,
+    baseline: subject.baseline,
+    contenders: Object.fromEntries([...results].map(([who, of]) => [who, summary(subject, of, results, layerOver(who))])),
+  };
 }
 if (options.case === undefined) {
   report['size'] = sizes();
@@ -48,7 +55,9 @@ if (options.json !== undefined) {
 
 /** The contenders take turns, so that what else the machine does hits them alike. */
 async function compete(name: string, { needs, flags, layers = false }: Case): Promise<Map<string, Rounds>> {
-  const able = participants.filter(([, { can, layerOver }]) => can.includes(needs) && (layers || layerOver === undefined)).map(([who]) => who);
+  const able = participants
+    .filter(([, { can, layerOver }]) => can.includes(needs) && (layers || layerOver === undefined))
+    .map(([who]) => who);
   const results = new Map<string, (Figures | undefined)[]>(able.map((who) => [who, []]));
   for (let round = 0; round < rounds; round++) {
     for (const [who, taken] of results) taken.push(await run(name, who, scale, flags));

@@ -15,13 +15,16 @@ export class Race {
   readonly #stopwatch = new Stopwatch();
   #runs = 0;
   #finish!: (figures: Figures) => void;
-  readonly finished = new Promise<Figures>((resolve) => { this.#finish = resolve; });
+  readonly finished = new Promise<Figures>((resolve) => {
+    this.#finish = resolve;
+  });
 
   constructor(readonly total: number) {}
 
   /** Counts a run; false if it was the last one. */
   goesOn(): boolean {
-    const isOver = ++this.#runs === this.total || (this.#runs % 512 === 0 && this.#stopwatch.cpu > Math.max(PATIENCE * this.total, WARM_UP));
+    const isOver =
+      ++this.#runs === this.total || (this.#runs % 512 === 0 && this.#stopwatch.cpu > Math.max(PATIENCE * this.total, WARM_UP));
     // When the run has ended.
     if (isOver) setImmediate(() => this.#finish(this.#stopwatch.rate(this.#runs)));
     return !isOver;

@@ -14,7 +14,9 @@ export interface Providers {
 /** The real SDK, set up as for production, except that nothing leaves the process. */
 export async function metricsOnly(): Promise<Providers> {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
-  const provider = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 1000, exportTimeoutMillis: 1000 })] });
+  const provider = new MeterProvider({
+    readers: [new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 1000, exportTimeoutMillis: 1000 })],
+  });
   return { meter: provider.getMeter('bench'), shutdown: () => provider.shutdown() };
 }
 

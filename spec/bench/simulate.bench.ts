@@ -20,13 +20,15 @@ const scenario: Scenario<World> = {
     watch: { on: ['scale'], list: ({ wanted }) => Object.keys(wanted) },
     resync: { every: 60_000, list: ({ wanted }) => Object.keys(wanted) },
   },
-  reconciler: () => async (id, { read, effect }) => {
-    const { size, isDone } = await read(({ wanted, actual }) => ({ size: wanted[id] ?? 0, isDone: wanted[id] === actual[id] }));
-    if (isDone) return;
-    await effect('resize', ({ actual }) => {
-      actual[id] = size;
-    });
-  },
+  reconciler:
+    () =>
+    async (id, { read, effect }) => {
+      const { size, isDone } = await read(({ wanted, actual }) => ({ size: wanted[id] ?? 0, isDone: wanted[id] === actual[id] }));
+      if (isDone) return;
+      await effect('resize', ({ actual }) => {
+        actual[id] = size;
+      });
+    },
   converged: ({ wanted, actual }) => ids.every((id) => wanted[id] === actual[id]),
 };
 

@@ -62,7 +62,8 @@ describe.concurrent('an example', { timeout: 60_000 }, () => {
   it('should be custom-loop: lanes do not wait for each other, and an id runs once for three changes', async () => {
     const stdout = await npm('example:custom-loop');
     const lines = stdout.split('\n').map((line) => line.replace(/^.* ms {2}lane +/, ''));
-    const of = (lane: string) => lines.filter((line) => line.startsWith(`${lane} `)).map((line) => line.slice(lane.length).trim().replaceAll(/ +/g, ' '));
+    const of = (lane: string) =>
+      lines.filter((line) => line.startsWith(`${lane} `)).map((line) => line.slice(lane.length).trim().replaceAll(/ +/g, ' '));
     expect(of('0').slice(0, 4)).toEqual(['started acme/db', 'succeeded acme/db', 'started acme/web', 'succeeded acme/web']);
     expect(of('1')).toEqual(['started globex/db', 'requeued globex/db', 'started globex/db', 'succeeded globex/db']);
     expect(of('2')).toEqual(['started initech/db', 'succeeded initech/db']);

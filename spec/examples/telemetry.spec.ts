@@ -9,7 +9,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Subject } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { constant, Controller, type ControllerContext, noopLogger, observability, type Reconciler, resync, type Result, TerminalError } from 'kreconciler';
+import {
+  constant,
+  Controller,
+  type ControllerContext,
+  noopLogger,
+  observability,
+  type Reconciler,
+  resync,
+  type Result,
+  TerminalError,
+} from 'kreconciler';
 import { stateOf } from '../../examples/supervisor/state.js';
 import { startTelemetry } from '../../examples/telemetry/sdk.js';
 
@@ -26,20 +36,37 @@ function parse(text: string): Series[] {
   return text.split('\n').flatMap((line) => {
     const [, name, labels = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
     if (name === undefined) return [];
-    return [{ name, labels: Object.fromEntries(Array.from(labels.matchAll(/(\w+)="([^"]*)"/g), ([, key, text]) => [key, text]) as [string, string][]), value: Number(value) }];
+    return [
+      {
+        name,
+        labels: Object.fromEntries(Array.from(labels.matchAll(/(\w+)="([^"]*)"/g), ([, key, text]) => [key, text]) as [string, string][]),
+        value: Number(value),
+      },
+    ];
   });
 }
 
 const read = (file: string): string => readFileSync(new URL(`../../examples/telemetry/${file}`, import.meta.url), 'utf8');
 
 interface Dashboard {
-  readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[] }[];
+  readonly panels: readonly {
+    readonly title: string;
+    readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[];
+  }[];
   readonly templating: { readonly list: readonly { readonly name: string; readonly query: string | { readonly query: string } }[] };
 }
 const dashboard = JSON.parse(read('dashboard.json')) as Dashboard;
 const queries: [from: string, query: string][] = [
-  ...dashboard.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr, legendFormat }): [string, string] => [`panel ${title}`, `${expr} by (${Array.from(legendFormat.matchAll(/\{\{(\w+)\}\}/g), ([, label]) => label).join(', ')})`])),
-  ...Array.from(read('alerts.yml').matchAll(/alert: (\w+)\n +expr: (?:\|\n)?((?:.*\n)*?) +(?:for|labels):/g), ([, name, expr]): [string, string] => [`alert ${name}`, expr!]),
+  ...dashboard.panels.flatMap(({ title, targets = [] }) =>
+    targets.map(({ expr, legendFormat }): [string, string] => [
+      `panel ${title}`,
+      `${expr} by (${Array.from(legendFormat.matchAll(/\{\{(\w+)\}\}/g), ([, label]) => label).join(', ')})`,
+    ]),
+  ),
+  ...Array.from(
+    read('alerts.yml').matchAll(/alert: (\w+)\n +expr: (?:\|\n)?((?:.*\n)*?) +(?:for|labels):/g),
+    ([, name, expr]): [string, string] => [`alert ${name}`, expr!],
+  ),
 ];
 
 let series: Series[];
@@ -50,14 +77,25 @@ async function live(): Promise<void> {
   const events = new Subject<string>();
   const reconciler: Reconciler<ControllerContext> = async (id, { reason }) => {
     switch (id) {
-      case 'throws': throw new Error('boom');
-      case 'terminal': throw new TerminalError('no');
-      case 'odd': return 'odd' as Result;
-      case 'polls': return reason === 'event' ? { requeueDelay: 20 } : {};
-      case 'waits': case 'waits too': return { requeueDelay: 60_000 };
-      case 'slow': await sleep(20); return undefined;
-      case 'hangs': await sleep(60_000, undefined, { ref: false }); return undefined;
-      default: return undefined;
+      case 'throws':
+        throw new Error('boom');
+      case 'terminal':
+        throw new TerminalError('no');
+      case 'odd':
+        return 'odd' as Result;
+      case 'polls':
+        return reason === 'event' ? { requeueDelay: 20 } : {};
+      case 'waits':
+      case 'waits too':
+        return { requeueDelay: 60_000 };
+      case 'slow':
+        await sleep(20);
+        return undefined;
+      case 'hangs':
+        await sleep(60_000, undefined, { ref: false });
+        return undefined;
+      default:
+        return undefined;
     }
   };
   let lists = 0;
@@ -67,7 +105,17 @@ async function live(): Promise<void> {
   };
   const quiet = observability({ logger: noopLogger });
   const controller = new Controller(
-    { name: 'zones', leaderElectionEnabled: false, delayResolution: 5, backoff: constant(5), maxItemRetries: 1, delayQueueSize: 3, workerQueueSize: 5, maxReconcileTime: 250, observability: quiet },
+    {
+      name: 'zones',
+      leaderElectionEnabled: false,
+      delayResolution: 5,
+      backoff: constant(5),
+      maxItemRetries: 1,
+      delayQueueSize: 3,
+      workerQueueSize: 5,
+      maxReconcileTime: 250,
+      observability: quiet,
+    },
     reconciler,
     { files: events, resync: resync({ every: 1000, list, backoff: constant(1), observability: quiet }) },
   );
@@ -76,7 +124,12 @@ async function live(): Promise<void> {
   const idle = async (): Promise<void> => {
     while (controller.inspect().ready + controller.inspect().running > 0) await sleep(5);
   };
-  for (const burst of [['slow', 'throws', 'throws', 'terminal', 'odd', 'polls', 'full', 'fuller'], ['hangs'], ['waits', 'waits too', 'throws', 'odd'], ['slow', 'slow']]) {
+  for (const burst of [
+    ['slow', 'throws', 'throws', 'terminal', 'odd', 'polls', 'full', 'fuller'],
+    ['hangs'],
+    ['waits', 'waits too', 'throws', 'odd'],
+    ['slow', 'slow'],
+  ]) {
     for (const id of burst) events.next(id);
     await idle();
     await sleep(20);
@@ -126,7 +179,8 @@ describe('the example telemetry', () => {
         else for (const value of pattern!.split('|')) expect(values, `${name}{${label}}`).toContain(value);
       }
       for (const [, labels] of query.matchAll(/\b(?:by|ignoring) \(([^)]*)\)/g)) {
-        for (const label of labels!.split(', ').filter((label) => label !== '')) for (const one of found) expect(one.labels, name).toHaveProperty(label);
+        for (const label of labels!.split(', ').filter((label) => label !== ''))
+          for (const one of found) expect(one.labels, name).toHaveProperty(label);
       }
     }
   });
@@ -143,37 +197,62 @@ describe('the example telemetry', () => {
   });
 
   it('has the leader lead, and a run that is abandoned', () => {
-    expect(series).toContainEqual({ name: 'kreconciler_leader', labels: expect.objectContaining({ controller: 'zones' }) as object, value: 1 });
-    expect(series).toContainEqual({ name: 'kreconciler_abandoned', labels: expect.objectContaining({ controller: 'zones' }) as object, value: 1 });
+    expect(series).toContainEqual({
+      name: 'kreconciler_leader',
+      labels: expect.objectContaining({ controller: 'zones' }) as object,
+      value: 1,
+    });
+    expect(series).toContainEqual({
+      name: 'kreconciler_abandoned',
+      labels: expect.objectContaining({ controller: 'zones' }) as object,
+      value: 1,
+    });
   });
 
   it('prints each span as a line', () => {
-    expect(spans).toContainEqual(expect.stringMatching(/^[0-9a-f]{8} {2}reconcile {2}id=slow stream=files {2}\d+ ms {2}enqueue > dequeue$/));
-    expect(spans).toContainEqual(expect.stringMatching(/^[0-9a-f]{8} {4}handle {2}id=throws attempt=2 reason=retry workerId=0 {2}\d+ ms {2}failed: boom {2}exception$/));
+    expect(spans).toContainEqual(
+      expect.stringMatching(/^[0-9a-f]{8} {2}reconcile {2}id=slow stream=files {2}\d+ ms {2}enqueue > dequeue$/),
+    );
+    expect(spans).toContainEqual(
+      expect.stringMatching(
+        /^[0-9a-f]{8} {4}handle {2}id=throws attempt=2 reason=retry workerId=0 {2}\d+ ms {2}failed: boom {2}exception$/,
+      ),
+    );
     expect(spans).toContainEqual(expect.stringMatching(/^[0-9a-f]{8} {2}reconcile {2}id=polls .* linked to [0-9a-f]{8}$/));
   });
 
-  it('is the supervisor, run as a user does: it can be scraped, prints its spans, and ends after its time', { timeout: 60_000 }, async () => {
-    const root = mkdtempSync(join(tmpdir(), 'supervisor-'));
-    const port = String(await freePort());
-    try {
-      cpSync(join(ROOT, 'examples/supervisor/services'), root, { recursive: true });
-      writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
-      const args = ['run', '--silent', 'example:telemetry', '--', '--for', '5', '--json', '--dir', root, '--state', join(root, 'state')];
-      const child = spawn('npm', args, { cwd: ROOT, env: { ...process.env, PROMETHEUS_PORT: port }, stdio: ['ignore', 'ignore', 'pipe'] });
-      let printed = '';
-      child.stderr.on('data', (chunk) => (printed += String(chunk)));
-      const exited = once(child, 'exit');
-      let scraped: Series[] = [];
-      while (child.exitCode === null && !scraped.some(({ name }) => name === 'kreconciler_convergence_millis_count')) {
-        scraped = await fetch(`http://127.0.0.1:${port}/metrics`).then(async (response) => parse(await response.text()), () => []);
-        await sleep(50);
+  it(
+    'is the supervisor, run as a user does: it can be scraped, prints its spans, and ends after its time',
+    { timeout: 60_000 },
+    async () => {
+      const root = mkdtempSync(join(tmpdir(), 'supervisor-'));
+      const port = String(await freePort());
+      try {
+        cpSync(join(ROOT, 'examples/supervisor/services'), root, { recursive: true });
+        writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
+        const args = ['run', '--silent', 'example:telemetry', '--', '--for', '5', '--json', '--dir', root, '--state', join(root, 'state')];
+        const child = spawn('npm', args, {
+          cwd: ROOT,
+          env: { ...process.env, PROMETHEUS_PORT: port },
+          stdio: ['ignore', 'ignore', 'pipe'],
+        });
+        let printed = '';
+        child.stderr.on('data', (chunk) => (printed += String(chunk)));
+        const exited = once(child, 'exit');
+        let scraped: Series[] = [];
+        while (child.exitCode === null && !scraped.some(({ name }) => name === 'kreconciler_convergence_millis_count')) {
+          scraped = await fetch(`http://127.0.0.1:${port}/metrics`).then(
+            async (response) => parse(await response.text()),
+            () => [],
+          );
+          await sleep(50);
+        }
+        expect((await exited)[0]).toBe(0);
+        expect(scraped).toContainEqual(expect.objectContaining({ name: 'kreconciler_leader', value: 1 }));
+        for (const id of ['flaky', 'ticker', 'web', 'worker']) expect(printed).toMatch(new RegExp(`  reconcile  id=${id} stream=resync  `));
+      } finally {
+        for (const folder of [stateOf(root), root]) rmSync(folder, { recursive: true, force: true });
       }
-      expect((await exited)[0]).toBe(0);
-      expect(scraped).toContainEqual(expect.objectContaining({ name: 'kreconciler_leader', value: 1 }));
-      for (const id of ['flaky', 'ticker', 'web', 'worker']) expect(printed).toMatch(new RegExp(`  reconcile  id=${id} stream=resync  `));
-    } finally {
-      for (const folder of [stateOf(root), root]) rmSync(folder, { recursive: true, force: true });
-    }
-  });
+    },
+  );
 });

@@ -35,13 +35,19 @@ describe.each(gallery)('$name', ({ name, needs }) => {
     const scenario = await exhibit(name, 'bug');
     const bySeed: unknown = await simulate(scenario, { seed: first.seed }).catch((error: unknown) => error);
     expect((bySeed as Error).message.replace(/\(run \d+\)/, '')).toBe(first.message.replace(/\(run \d+\)/, ''));
-    await expect(simulate(scenario, { seed: first.seed, schedule: first.schedule })).rejects.toMatchObject({ failure: { what: first.failure.what } });
+    await expect(simulate(scenario, { seed: first.seed, schedule: first.schedule })).rejects.toMatchObject({
+      failure: { what: first.failure.what },
+    });
   }, 30_000);
 
-  it.runIf(needs !== undefined)(`should go unseen without the fault \`${String(needs)}\``, async () => {
-    const kinds = FAULTS.filter((kind) => kind !== needs);
-    await expect(simulate(await exhibit(name, 'bug'), { kinds })).resolves.toMatchObject({ runs: 1000 });
-  }, 60_000);
+  it.runIf(needs !== undefined)(
+    `should go unseen without the fault \`${String(needs)}\``,
+    async () => {
+      const kinds = FAULTS.filter((kind) => kind !== needs);
+      await expect(simulate(await exhibit(name, 'bug'), { kinds })).resolves.toMatchObject({ runs: 1000 });
+    },
+    60_000,
+  );
 
   it('should have a fixed version that differs by at most ten lines', () => {
     expect(differing(linesOf(name, 'bug'), linesOf(name, 'fixed'))).toBeLessThanOrEqual(10);

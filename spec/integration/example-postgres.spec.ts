@@ -20,29 +20,40 @@ function services(): string[] {
 }
 
 describe.runIf(onlyInIntegration)('examples/postgres', () => {
-  it('should have another replica take over the very processes of a leader that is killed, and leave none behind on SIGTERM', { timeout: 90_000 }, async () => {
-    const child = spawn('npm', ['run', '--silent', 'example:postgres'], { stdio: ['ignore', 'pipe', 'inherit'] });
-    const ended = new Promise((resolve) => child.once('close', resolve));
-    const lines: string[] = [];
-    createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
-    const leader = (term: number) => lines.flatMap((line) => new RegExp(`^(\\w)  leads, term ${term}, pid (\\d+)$`).exec(line)?.slice(1) ?? []);
-    try {
-      await vi.waitFor(() => expect(services()).toHaveLength(4), { timeout: 30_000, interval: 50 });
-      const before = services();
-      const [name, pid] = leader(1);
-      process.kill(Number(pid), 'SIGKILL');
-      await vi.waitFor(() => expect(leader(2)).not.toEqual([]), { timeout: 10_000, interval: 50 });
-      const [next] = leader(2);
-      expect(next).not.toBe(name);
-      // It has looked at all of them, and changed nothing.
-      const ids = ['ticker', 'web', 'worker'];
-      await vi.waitFor(() => expect(lines.filter((line) => /succeeded/.test(line) && line.startsWith(`${next}  `)).map((line) => line.split(/ +/)[1])).toEqual(expect.arrayContaining(ids)), { timeout: 10_000 });
-      expect(services()).toEqual(before);
-    } finally {
-      child.kill('SIGTERM');
-    }
-    expect(await ended).toBe(0);
-    expect(lines.at(-1)).toBe('All replicas and all processes have ended');
-    expect(services()).toEqual([]);
-  });
+  it(
+    'should have another replica take over the very processes of a leader that is killed, and leave none behind on SIGTERM',
+    { timeout: 90_000 },
+    async () => {
+      const child = spawn('npm', ['run', '--silent', 'example:postgres'], { stdio: ['ignore', 'pipe', 'inherit'] });
+      const ended = new Promise((resolve) => child.once('close', resolve));
+      const lines: string[] = [];
+      createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
+      const leader = (term: number) =>
+        lines.flatMap((line) => new RegExp(`^(\\w)  leads, term ${term}, pid (\\d+)$`).exec(line)?.slice(1) ?? []);
+      try {
+        await vi.waitFor(() => expect(services()).toHaveLength(4), { timeout: 30_000, interval: 50 });
+        const before = services();
+        const [name, pid] = leader(1);
+        process.kill(Number(pid), 'SIGKILL');
+        await vi.waitFor(() => expect(leader(2)).not.toEqual([]), { timeout: 10_000, interval: 50 });
+        const [next] = leader(2);
+        expect(next).not.toBe(name);
+        // It has looked at all of them, and changed nothing.
+        const ids = ['ticker', 'web', 'worker'];
+        await vi.waitFor(
+          () =>
+            expect(
+              lines.filter((line) => /succeeded/.test(line) && line.startsWith(`${next}  `)).map((line) => line.split(/ +/)[1]),
+            ).toEqual(expect.arrayContaining(ids)),
+          { timeout: 10_000 },
+        );
+        expect(services()).toEqual(before);
+      } finally {
+        child.kill('SIGTERM');
+      }
+      expect(await ended).toBe(0);
+      expect(lines.at(-1)).toBe('All replicas and all processes have ended');
+      expect(services()).toEqual([]);
+    },
+  );
 });

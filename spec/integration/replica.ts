@@ -28,7 +28,13 @@ function log(level: string, message: string, { error, ...fields }: LogFields = {
 const { provider: meterProvider, collect } = meteredSdk();
 const observed = observability({ logger, meterProvider });
 
-const pool = new pg.Pool({ connectionString: url, application_name: `${name} works`, max: 8, connectionTimeoutMillis: 2_000, query_timeout: 5_000 });
+const pool = new pg.Pool({
+  connectionString: url,
+  application_name: `${name} works`,
+  max: 8,
+  connectionTimeoutMillis: 2_000,
+  query_timeout: 5_000,
+});
 pool.on('error', () => undefined);
 
 const controller = new Controller(
@@ -63,7 +69,9 @@ const controller = new Controller(
         connection: { connectionString: url, application_name: `${name} listens` },
         channel: 'desired',
         list: async () => {
-          const { rows } = await pool.query<{ id: string }>('SELECT id FROM desired LEFT JOIN actual USING (id) WHERE actual.value IS DISTINCT FROM desired.value');
+          const { rows } = await pool.query<{ id: string }>(
+            'SELECT id FROM desired LEFT JOIN actual USING (id) WHERE actual.value IS DISTINCT FROM desired.value',
+          );
           say({ listed: rows.length });
           return rows.map(({ id }) => id);
         },

@@ -1,5 +1,19 @@
 import fc from 'fast-check';
-import { concat, EMPTY, from, lastValueFrom, map, mergeMap, NEVER, type Observable, Subject, throwError, timer, toArray, VirtualTimeScheduler } from 'rxjs';
+import {
+  concat,
+  EMPTY,
+  from,
+  lastValueFrom,
+  map,
+  mergeMap,
+  NEVER,
+  type Observable,
+  Subject,
+  throwError,
+  timer,
+  toArray,
+  VirtualTimeScheduler,
+} from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
 import { acknowledge, type AcknowledgeConfig, type Logger, noopLogger, reconcile, type Result, type Step, type Trigger } from 'kreconciler';
 import { marbles } from 'kreconciler/testing';
@@ -20,7 +34,13 @@ const run = { attempt: 1, took: 1 };
 
 /** Steps of the id `a`, as short as they can be said. */
 const step = {
-  enqueued: (message?: string): Step => ({ kind: 'enqueued', id: 'a', ...at, reason: 'event', ...(message && { trigger: { id: 'a', message } }) }),
+  enqueued: (message?: string): Step => ({
+    kind: 'enqueued',
+    id: 'a',
+    ...at,
+    reason: 'event',
+    ...(message && { trigger: { id: 'a', message } }),
+  }),
   merged: (message?: string): Step => ({ kind: 'merged', id: 'a', ...at, ...(message && { trigger: { id: 'a', message } }) }),
   full: (message: string): Step => ({ kind: 'rejected', id: 'a', ...at, reason: 'full', trigger: { id: 'a', message } }),
   started: { kind: 'started', id: 'a', ...at, attempt: 1, reason: 'event', streams: [], waited: 0 } as Step,
@@ -46,18 +66,32 @@ describe('acknowledge', () => {
     ['ack with it what came in between', [enqueued('m'), started, failed, merged('n'), enqueued(), started, succeeded], ['ack m', 'ack n']],
     ['nack what is rejected, and nothing else', [enqueued('m'), started, failed, full('n')], ['nack n after 5000']],
     ['nack when the id is dropped', [enqueued('m'), started, exhausted], ['nack m after 5000']],
-    ['keep what came during the run that was dropped', [enqueued('m'), started, merged('n'), exhausted, enqueued(), started, succeeded], ['nack m after 5000', 'ack n']],
+    [
+      'keep what came during the run that was dropped',
+      [enqueued('m'), started, merged('n'), exhausted, enqueued(), started, succeeded],
+      ['nack m after 5000', 'ack n'],
+    ],
     ['nack when the requeue that a run asked for is refused', [enqueued('m'), started, unqueued], ['nack m after 5000']],
     ['nack at once what is dropped while it waits, because the loop stops', [enqueued('m'), stopped], ['nack m after 0']],
-    ['nack the failed and the new alike then', [enqueued('m'), started, failed, merged('n'), stopped], ['nack m after 0', 'nack n after 0']],
-    ['nack each of a dirty id that is cut off once', [enqueued('m'), started, merged('n'), cutOff, enqueued(), stopped], ['nack m after 0', 'nack n after 0']],
+    [
+      'nack the failed and the new alike then',
+      [enqueued('m'), started, failed, merged('n'), stopped],
+      ['nack m after 0', 'nack n after 0'],
+    ],
+    [
+      'nack each of a dirty id that is cut off once',
+      [enqueued('m'), started, merged('n'), cutOff, enqueued(), stopped],
+      ['nack m after 0', 'nack n after 0'],
+    ],
     ['say nothing of events without a message', [enqueued(), merged(), started, succeeded], []],
     ['say nothing twice', [enqueued('m'), started, succeeded, started, succeeded, exhausted], ['ack m']],
     ['answer a message that comes twice once', [enqueued('m'), merged('m'), started, succeeded], ['ack m']],
   ])('should %s', (_, steps, expected) => {
     const { told, operator } = broker();
     const passed: Step[] = [];
-    from(steps).pipe(operator).subscribe((step) => passed.push(step));
+    from(steps)
+      .pipe(operator)
+      .subscribe((step) => passed.push(step));
     expect(told).toEqual(expected);
     expect(passed).toEqual(steps);
   });
@@ -94,25 +128,41 @@ describe('acknowledge', () => {
     ['a function of the step', ({ reason }: { reason: string }) => reason.length, 'retries'.length],
   ])('should take the delay from %s', (_, delay, expected) => {
     const { told, operator } = broker({ delay });
-    from([enqueued('m'), started, exhausted]).pipe(operator).subscribe();
+    from([enqueued('m'), started, exhausted])
+      .pipe(operator)
+      .subscribe();
     expect(told).toEqual([`nack m after ${expected}`]);
   });
 
   it('should hand over the step that ended it, so that a poisonous message can be thrown away', () => {
     const nack = vi.fn();
-    from([enqueued('m'), started, exhausted]).pipe(broker({ nack }).operator).subscribe();
+    from([enqueued('m'), started, exhausted])
+      .pipe(broker({ nack }).operator)
+      .subscribe();
     expect(nack).toHaveBeenCalledExactlyOnceWith('m', 5000, exhausted);
   });
 
-  it('should complete when the last answer is through, and not before', marbles(({ cold, expectObservable }) => {
-    const steps = cold('    es(d|) ', { e: enqueued('m'), s: started, d: succeeded });
-    const answer = cold('     -----|');
-    const expected = '      esd----|';
-    expectObservable(steps.pipe(acknowledge({ ack: () => answer, nack: () => undefined }))).toBe(expected, { e: enqueued('m'), s: started, d: succeeded });
-  }));
+  it(
+    'should complete when the last answer is through, and not before',
+    marbles(({ cold, expectObservable }) => {
+      const steps = cold('    es(d|) ', { e: enqueued('m'), s: started, d: succeeded });
+      const answer = cold('     -----|');
+      const expected = '      esd----|';
+      expectObservable(steps.pipe(acknowledge({ ack: () => answer, nack: () => undefined }))).toBe(expected, {
+        e: enqueued('m'),
+        s: started,
+        d: succeeded,
+      });
+    }),
+  );
 
   it.each<[how: string, ack: () => unknown]>([
-    ['throws', () => { throw new Error('no'); }],
+    [
+      'throws',
+      () => {
+        throw new Error('no');
+      },
+    ],
     ['rejects', () => Promise.reject(new Error('no'))],
     ['errors', () => throwError(() => new Error('no'))],
   ])('should log an answer that %s, and live on', async (_, ack) => {
@@ -128,15 +178,24 @@ describe('acknowledge', () => {
   it('should log a delay that is none, and leave the message to the broker', () => {
     const error = vi.fn();
     const { told, operator } = broker({ delay: () => NaN, observability: { logger: { ...noopLogger, error } } });
-    from([enqueued('m'), started, exhausted]).pipe(operator).subscribe();
+    from([enqueued('m'), started, exhausted])
+      .pipe(operator)
+      .subscribe();
     expect(told).toEqual([]);
     const message = 'Expected `delay` to be a function that returns a finite number of ms >= 0, got `NaN` (number)';
     expect(error).toHaveBeenCalledWith('nack failed, the broker will deliver again', { id: 'a', error: new TypeError(message) });
   });
 
   it('should live on when the logger throws as well', async () => {
-    const logger = { ...noopLogger, error: () => { throw new Error('disk full'); } };
-    const ack = () => { throw new Error('ack'); };
+    const logger = {
+      ...noopLogger,
+      error: () => {
+        throw new Error('disk full');
+      },
+    };
+    const ack = () => {
+      throw new Error('ack');
+    };
     const steps = [enqueued('m'), started, succeeded];
     const operator = acknowledge({ ack, nack: ack, observability: { logger } });
     await expect(lastValueFrom(from(steps).pipe(operator, toArray()))).resolves.toEqual(steps);
@@ -145,7 +204,12 @@ describe('acknowledge', () => {
   it('should leave messages alone when the loop is cut', () => {
     const { told, operator } = broker();
     const events = new Subject<Trigger>();
-    const loop = events.pipe(reconcile(() => NEVER), operator).subscribe();
+    const loop = events
+      .pipe(
+        reconcile(() => NEVER),
+        operator,
+      )
+      .subscribe();
     events.next({ id: 'a', message: 'm' });
     events.next({ id: 'b', message: 'n' });
     loop.unsubscribe();
@@ -208,48 +272,55 @@ describe('acknowledge, on a loop', () => {
 
   it('should answer every message once, and ack it only for a run that started after it came and has succeeded', () => {
     fc.assert(
-      fc.property(events, outcomes, config, fc.option(fc.nat(4000), { nil: undefined }), fc.option(fc.nat(4000), { nil: undefined }), (events, outcomes, config, stopAt, resetAt) => {
-        const scheduler = new VirtualTimeScheduler();
-        const never = concat(timer(100_000, scheduler), NEVER);
-        const answers = new Map<number, string[]>();
-        const steps: Step[] = [];
-        const failures: unknown[] = [];
-        const answered = (how: 'ack' | 'nack') => (message: number) => {
-          answers.set(message, [...(answers.get(message) ?? []), how]);
-          expect(how).toBe(oracle(steps, message));
-        };
-        from(events.map(({ at, id }, message) => ({ at, id, message })))
-          .pipe(
-            mergeMap(({ at, id, message }) => timer(at, scheduler).pipe(map((): Trigger => ({ id, message })))),
-            reconcile(
-              () => {
-                const { takes, answer } = outcomes.next().value as { takes: number; answer: Result };
-                return timer(takes, scheduler).pipe(map(() => answer));
-              },
-              {
-                ...config,
-                scheduler,
-                stop: stopAt === undefined ? never : timer(stopAt, scheduler),
-                reset: resetAt === undefined ? never : timer(resetAt, scheduler),
-                shutdownGrace: 100,
-              },
-            ),
-            map((step) => {
-              steps.push(step);
-              return step;
-            }),
-            acknowledge<number>({ ack: answered('ack'), nack: answered('nack'), observability: { logger: failing } }),
-          )
-          .subscribe({ error: (error: unknown) => failures.push(error) });
-        // A poller never ends by itself.
-        scheduler.maxFrames = 200_000;
-        scheduler.flush();
-        const seen = steps.flatMap(({ trigger }) => (trigger === undefined ? [] : [trigger.message as number]));
-        expect(failures).toEqual([]);
-        const twice = [...answers.values()].filter((told) => told.length > 1);
-        expect(twice).toEqual([]);
-        expect([...answers.keys()].sort()).toEqual(seen.sort());
-      }),
+      fc.property(
+        events,
+        outcomes,
+        config,
+        fc.option(fc.nat(4000), { nil: undefined }),
+        fc.option(fc.nat(4000), { nil: undefined }),
+        (events, outcomes, config, stopAt, resetAt) => {
+          const scheduler = new VirtualTimeScheduler();
+          const never = concat(timer(100_000, scheduler), NEVER);
+          const answers = new Map<number, string[]>();
+          const steps: Step[] = [];
+          const failures: unknown[] = [];
+          const answered = (how: 'ack' | 'nack') => (message: number) => {
+            answers.set(message, [...(answers.get(message) ?? []), how]);
+            expect(how).toBe(oracle(steps, message));
+          };
+          from(events.map(({ at, id }, message) => ({ at, id, message })))
+            .pipe(
+              mergeMap(({ at, id, message }) => timer(at, scheduler).pipe(map((): Trigger => ({ id, message })))),
+              reconcile(
+                () => {
+                  const { takes, answer } = outcomes.next().value as { takes: number; answer: Result };
+                  return timer(takes, scheduler).pipe(map(() => answer));
+                },
+                {
+                  ...config,
+                  scheduler,
+                  stop: stopAt === undefined ? never : timer(stopAt, scheduler),
+                  reset: resetAt === undefined ? never : timer(resetAt, scheduler),
+                  shutdownGrace: 100,
+                },
+              ),
+              map((step) => {
+                steps.push(step);
+                return step;
+              }),
+              acknowledge<number>({ ack: answered('ack'), nack: answered('nack'), observability: { logger: failing } }),
+            )
+            .subscribe({ error: (error: unknown) => failures.push(error) });
+          // A poller never ends by itself.
+          scheduler.maxFrames = 200_000;
+          scheduler.flush();
+          const seen = steps.flatMap(({ trigger }) => (trigger === undefined ? [] : [trigger.message as number]));
+          expect(failures).toEqual([]);
+          const twice = [...answers.values()].filter((told) => told.length > 1);
+          expect(twice).toEqual([]);
+          expect([...answers.keys()].sort()).toEqual(seen.sort());
+        },
+      ),
       { numRuns: 300 },
     );
   });

@@ -16,8 +16,12 @@ it('a Controller measures, traces and logs, and gives the reconciler a logger bo
   const config = { name: 'zones', leaderElectionEnabled: false, workerName: (worker: number) => `lane ${worker}`, observability };
   await new Controller(config, reconciler, { files: of('x') }).run();
   const all = await metrics.collect();
-  expect(series(all, 'kreconciler_stream_event_count')).toEqual([{ attributes: { controller: 'zones', stream: 'files', error: false }, value: 1 }]);
-  expect(series(all, 'kreconciler_dequeue')).toEqual([{ attributes: { controller: 'zones', workerId: 0, workerName: 'lane 0' }, value: 1 }]);
+  expect(series(all, 'kreconciler_stream_event_count')).toEqual([
+    { attributes: { controller: 'zones', stream: 'files', error: false }, value: 1 },
+  ]);
+  expect(series(all, 'kreconciler_dequeue')).toEqual([
+    { attributes: { controller: 'zones', workerId: 0, workerName: 'lane 0' }, value: 1 },
+  ]);
   const [handle, root] = traces.spans();
   expect(root).toMatchObject({ name: 'reconcile', attributes: { id: 'x', stream: 'files' } });
   const { traceId, spanId } = handle!.spanContext();
@@ -26,7 +30,9 @@ it('a Controller measures, traces and logs, and gives the reconciler a logger bo
 
 it('a Controller tells whether it leads', async () => {
   const metrics = meteredSdk();
-  const controller = new Controller({ observability: { logger: logged().logger, meterProvider: metrics.provider } }, () => undefined, { files: NEVER });
+  const controller = new Controller({ observability: { logger: logged().logger, meterProvider: metrics.provider } }, () => undefined, {
+    files: NEVER,
+  });
   const stop = new AbortController();
   const done = controller.run(stop.signal);
   const leader = async (): Promise<number> => total(await metrics.collect(), 'kreconciler_leader');
@@ -49,5 +55,7 @@ it('a Controller logs as an error what ends it', async () => {
   const done = new Controller({ leaderElectionEnabled: false, observability: { logger } }, () => undefined, { files }).run();
   files.error(new Error('boom'));
   await expect(done).rejects.toThrow('Event stream `files` failed: boom');
-  expect(lines).toEqual([['error', 'the loop has failed', { error: expect.objectContaining({ message: 'Event stream `files` failed: boom' }) as Error }]]);
+  expect(lines).toEqual([
+    ['error', 'the loop has failed', { error: expect.objectContaining({ message: 'Event stream `files` failed: boom' }) as Error }],
+  ]);
 });

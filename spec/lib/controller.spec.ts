@@ -1,6 +1,17 @@
 import { concat, EMPTY, from, map, merge, NEVER, of, share, Subject, throwError, timer } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Controller, type ControllerContext, defaultConfig, type EventStream, type Logger, noopLogger, noopStream, ofKind, type Reconciler, snapshots } from 'kreconciler';
+import {
+  Controller,
+  type ControllerContext,
+  defaultConfig,
+  type EventStream,
+  type Logger,
+  noopLogger,
+  noopStream,
+  ofKind,
+  type Reconciler,
+  snapshots,
+} from 'kreconciler';
 import { controlled } from '../support/controlled.js';
 import { counted } from '../support/counted.js';
 import { deferred } from '../support/deferred.js';
@@ -95,12 +106,26 @@ describe('Controller', () => {
   });
 
   it('rejects an id that is none and lives on', async () => {
-    const bad = [null, undefined, 5, '', {}, { id: 7 }, Object.defineProperty({}, 'id', { get: () => { throw new Error('no') } })];
+    const bad = [
+      null,
+      undefined,
+      5,
+      '',
+      {},
+      { id: 7 },
+      Object.defineProperty({}, 'id', {
+        get: () => {
+          throw new Error('no');
+        },
+      }),
+    ];
     const { controller, steps } = controlled(nothing, { bad: [...bad, 'good'] as string[] }, { leaderElectionEnabled: false });
     await controller.run();
     expect(steps.map(({ kind }) => kind)).toEqual([...bad.map(() => 'rejected'), 'enqueued', 'started', 'succeeded']);
     expect(steps[0]).toMatchObject({ id: '', reason: 'invalid_id', worker: -1, trigger: { stream: 'bad' } });
-    expect(steps[2]).toMatchObject({ error: new TypeError('Expected an id to be a non-empty string, got `{"id":5,"stream":"bad"}` (object)') });
+    expect(steps[2]).toMatchObject({
+      error: new TypeError('Expected an id to be a non-empty string, got `{"id":5,"stream":"bad"}` (object)'),
+    });
   });
 
   describe('P2: when the signal aborts', () => {
@@ -135,7 +160,13 @@ describe('Controller', () => {
           isLetGo = true;
         }
       }
-      const { controller } = controlled((id) => { if (id === 'x3') stop.abort(); }, { a: ids, b: NEVER }, { leaderElectionEnabled: false });
+      const { controller } = controlled(
+        (id) => {
+          if (id === 'x3') stop.abort();
+        },
+        { a: ids, b: NEVER },
+        { leaderElectionEnabled: false },
+      );
       await controller.run(stop.signal);
       expect(said).toBe(3);
       expect(isLetGo).toBe(true);
@@ -183,8 +214,18 @@ describe('Controller', () => {
     it.each<[string, EventStream]>([
       ['an Observable', throwError(() => boom)],
       ['a promise', () => Promise.reject(boom)],
-      ['a function that throws', () => { throw boom; }],
-      ['a generator', async function* () { throw boom; }],
+      [
+        'a function that throws',
+        () => {
+          throw boom;
+        },
+      ],
+      [
+        'a generator',
+        async function* () {
+          throw boom;
+        },
+      ],
     ])('makes run reject with an error that names it and has the cause: %s', async (_, bad) => {
       const { controller } = controlled(nothing, { good: NEVER, bad }, { leaderElectionEnabled: false });
       const error: unknown = await controller.run().catch((error: unknown) => error);
@@ -241,14 +282,61 @@ describe('Controller', () => {
     });
 
     it.each<[string, (controller: Controller) => void]>([
-      ['itself', (controller) => controller.steps.subscribe(() => { throw new Error('observer'); })],
-      ['piped', (controller) => controller.steps.pipe(ofKind('started')).subscribe({ next: () => { throw new Error('observer'); } })],
-      ['in an operator', (controller) => controller.steps.pipe(map(() => { throw new Error('observer'); })).subscribe()],
+      [
+        'itself',
+        (controller) =>
+          controller.steps.subscribe(() => {
+            throw new Error('observer');
+          }),
+      ],
+      [
+        'piped',
+        (controller) =>
+          controller.steps.pipe(ofKind('started')).subscribe({
+            next: () => {
+              throw new Error('observer');
+            },
+          }),
+      ],
+      [
+        'in an operator',
+        (controller) =>
+          controller.steps
+            .pipe(
+              map(() => {
+                throw new Error('observer');
+              }),
+            )
+            .subscribe(),
+      ],
       // eslint-disable-next-line @typescript-eslint/no-misused-promises -- it is misused often enough
       ['in an async function', (controller) => controller.steps.subscribe(() => Promise.reject(new Error('observer')))],
-      ['piped through an operator that is not of rxjs', (controller) => controller.steps.pipe(snapshots()).subscribe(() => { throw new Error('observer'); })],
-      ['piped twice and shared', (controller) => controller.steps.pipe(share()).pipe(snapshots()).subscribe(() => { throw new Error('observer'); })],
-      ['on completion', (controller) => controller.steps.subscribe({ complete: () => { throw new Error('observer'); } })],
+      [
+        'piped through an operator that is not of rxjs',
+        (controller) =>
+          controller.steps.pipe(snapshots()).subscribe(() => {
+            throw new Error('observer');
+          }),
+      ],
+      [
+        'piped twice and shared',
+        (controller) =>
+          controller.steps
+            .pipe(share())
+            .pipe(snapshots())
+            .subscribe(() => {
+              throw new Error('observer');
+            }),
+      ],
+      [
+        'on completion',
+        (controller) =>
+          controller.steps.subscribe({
+            complete: () => {
+              throw new Error('observer');
+            },
+          }),
+      ],
     ])('an observer that throws is logged and hurts nobody: %s', async (_, observe) => {
       const logged: unknown[] = [];
       const logger: Logger = { ...noopLogger, error: (message, fields) => logged.push([message, fields]) };
@@ -261,9 +349,16 @@ describe('Controller', () => {
     });
 
     it('an observer that throws hurts nobody, even if the logger throws as well', async () => {
-      const logger: Logger = { ...noopLogger, error: () => { throw new Error('disk full'); } };
+      const logger: Logger = {
+        ...noopLogger,
+        error: () => {
+          throw new Error('disk full');
+        },
+      };
       const { controller, kinds } = controlled(nothing, { a: of('x') }, { leaderElectionEnabled: false, observability: { logger } });
-      controller.steps.subscribe(() => { throw new Error('observer'); });
+      controller.steps.subscribe(() => {
+        throw new Error('observer');
+      });
       await controller.run();
       await vi.advanceTimersByTimeAsync(1000);
       expect(kinds()).toEqual(['enqueued', 'started', 'succeeded']);
@@ -273,7 +368,8 @@ describe('Controller', () => {
   describe('inspect', () => {
     it('tells what is running, ready and waiting, until when and which attempt, and whether it leads', async () => {
       const first = deferred();
-      const reconciler = (id: string): Promise<void> | { requeueDelay: number } => (id === 'poll' ? { requeueDelay: 60_000 } : first.promise);
+      const reconciler = (id: string): Promise<void> | { requeueDelay: number } =>
+        id === 'poll' ? { requeueDelay: 60_000 } : first.promise;
       const { controller } = controlled(reconciler, { a: concat(of('poll', 'x', 'y'), NEVER) }, { delayResolution: 1000 });
       vi.setSystemTime(10_500);
       const stop = new AbortController();
@@ -310,9 +406,16 @@ describe('Controller', () => {
       [{}, undefined, {}, 'Expected `reconciler` to be a function, got `undefined`'],
       [{}, nothing, undefined, 'Expected `streams` to be an object of event streams by name, got `undefined`'],
       [{}, nothing, [NEVER], 'Expected `streams` to be an object of event streams by name, got `[{}]` (object)'],
-      [{}, nothing, { a: 'abc' }, 'Expected `streams.a` to be an Observable, promise, iterable, or a function that returns one, got `abc` (string)'],
+      [
+        {},
+        nothing,
+        { a: 'abc' },
+        'Expected `streams.a` to be an Observable, promise, iterable, or a function that returns one, got `abc` (string)',
+      ],
     ])('%j is refused at once: %#', (config, reconciler, streams, message) => {
-      expect(() => new Controller(config as object, reconciler as Reconciler, streams as Record<string, EventStream>)).toThrow(new TypeError(message));
+      expect(() => new Controller(config as object, reconciler as Reconciler, streams as Record<string, EventStream>)).toThrow(
+        new TypeError(message),
+      );
     });
 
     it.each([null, 5, {}, new AbortController()])('%o is refused as a signal, and run may be called again', async (signal) => {
@@ -347,7 +450,11 @@ describe('Controller', () => {
   it('honours config.stop and config.reset as well', async () => {
     const stop = new Subject<void>();
     const reset = new Subject<void>();
-    const { controller, kinds } = controlled(() => timer(1000).pipe(map(() => undefined)), { a: merge(of('x'), NEVER) }, { stop, reset, leaderElectionEnabled: false });
+    const { controller, kinds } = controlled(
+      () => timer(1000).pipe(map(() => undefined)),
+      { a: merge(of('x'), NEVER) },
+      { stop, reset, leaderElectionEnabled: false },
+    );
     const run = controller.run();
     reset.next();
     expect(kinds()).toEqual(['enqueued', 'started', 'dropped']);

@@ -24,7 +24,9 @@ it('should pass over nobody when one leaves in the midst of a value, and tell it
   const broadcast = new MulticastSubject<string>();
   const [before, after, gone] = [told(), told(), told()];
   broadcast.values.subscribe(before);
-  broadcast.values.pipe(take(1)).subscribe(() => { leaving.unsubscribe(); });
+  broadcast.values.pipe(take(1)).subscribe(() => {
+    leaving.unsubscribe();
+  });
   const leaving = broadcast.values.subscribe(gone);
   broadcast.values.subscribe(after);
   broadcast.next('a');

@@ -7,24 +7,33 @@ import { Clock } from '../support/clock.js';
 const silent = { observability: { logger: noopLogger } };
 
 describe('resync', () => {
-  it('Y1 should list at once, then every `every` ms', marbles(({ expectObservable }) => {
-    const list = (): string[] => ['a'];
-    expectObservable(resync({ every: 5, list, ...silent }), '-----------!').toBe('a----a----a-');
-  }));
+  it(
+    'Y1 should list at once, then every `every` ms',
+    marbles(({ expectObservable }) => {
+      const list = (): string[] => ['a'];
+      expectObservable(resync({ every: 5, list, ...silent }), '-----------!').toBe('a----a----a-');
+    }),
+  );
 
-  it('Y1 should list one at a time, without a burst after a slow one', marbles(({ cold, expectObservable, expectSubscriptions }) => {
-    const slow = cold('          -------(a|)');
-    const rounds = ['            ^------!', '          ----------^------!', '          --------------------^!'];
-    const unsubscribed = '       ---------------------!';
-    const expected = '           -------a---------a----';
-    expectObservable(resync({ every: 5, list: () => slow, ...silent }), unsubscribed).toBe(expected);
-    expectSubscriptions(slow.subscriptions).toBe(rounds);
-  }));
+  it(
+    'Y1 should list one at a time, without a burst after a slow one',
+    marbles(({ cold, expectObservable, expectSubscriptions }) => {
+      const slow = cold('          -------(a|)');
+      const rounds = ['            ^------!', '          ----------^------!', '          --------------------^!'];
+      const unsubscribed = '       ---------------------!';
+      const expected = '           -------a---------a----';
+      expectObservable(resync({ every: 5, list: () => slow, ...silent }), unsubscribed).toBe(expected);
+      expectSubscriptions(slow.subscriptions).toBe(rounds);
+    }),
+  );
 
-  it('should take single ids and batches, in one list or many', marbles(({ expectObservable }) => {
-    const list = (): Observable<string | string[]> => of('a', ['b', 'c'], [], 'd');
-    expectObservable(resync({ every: 10, list, ...silent }), '---!').toBe('(abcd)');
-  }));
+  it(
+    'should take single ids and batches, in one list or many',
+    marbles(({ expectObservable }) => {
+      const list = (): Observable<string | string[]> => of('a', ['b', 'c'], [], 'd');
+      expectObservable(resync({ every: 10, list, ...silent }), '---!').toBe('(abcd)');
+    }),
+  );
 
   const boom = new Error('boom');
 
@@ -45,7 +54,12 @@ describe('resync', () => {
   });
 
   it.each<[string, ResyncConfig['list']]>([
-    ['throws', () => { throw new Error('boom'); }],
+    [
+      'throws',
+      () => {
+        throw new Error('boom');
+      },
+    ],
     ['returns no list', (() => 5) as never],
     ['emits something odd', () => [5] as never],
   ])('Y2 should take a list that %s for one that failed', (_, bad) => {
@@ -60,20 +74,25 @@ describe('resync', () => {
     })();
   });
 
-  it.each([() => NaN, () => Infinity, () => -1, () => 'x' as never, () => { throw new Error('backoff'); }])(
-    'Y2 should survive a backoff that answers no delay: %#',
-    (backoff) => {
-      marbles(({ expectObservable }) => {
-        let first = true;
-        const list = (): string[] => {
-          if (!first) return ['a'];
-          first = false;
-          throw new Error('list');
-        };
-        expectObservable(resync({ every: 400, list, backoff, ...silent }), '500ms !').toBe('250ms a 149ms a');
-      })();
+  it.each([
+    () => NaN,
+    () => Infinity,
+    () => -1,
+    () => 'x' as never,
+    () => {
+      throw new Error('backoff');
     },
-  );
+  ])('Y2 should survive a backoff that answers no delay: %#', (backoff) => {
+    marbles(({ expectObservable }) => {
+      let first = true;
+      const list = (): string[] => {
+        if (!first) return ['a'];
+        first = false;
+        throw new Error('list');
+      };
+      expectObservable(resync({ every: 400, list, backoff, ...silent }), '500ms !').toBe('250ms a 149ms a');
+    })();
+  });
 
   it('Y2 should abort a list that hangs, and try it again', () => {
     const signals: AbortSignal[] = [];
@@ -139,11 +158,14 @@ describe('resync', () => {
     })();
   });
 
-  it('should list for each subscription by itself', marbles(({ expectObservable }) => {
-    const shared = resync({ every: 3, list: () => ['a'], ...silent });
-    expectObservable(shared, '-----!').toBe('     a--a--');
-    expectObservable(shared, '--^----!').toBe('   --a--a--');
-  }));
+  it(
+    'should list for each subscription by itself',
+    marbles(({ expectObservable }) => {
+      const shared = resync({ every: 3, list: () => ['a'], ...silent });
+      expectObservable(shared, '-----!').toBe('     a--a--');
+      expectObservable(shared, '--^----!').toBe('   --a--a--');
+    }),
+  );
 
   it('should honour an `every` of more than 2^31-1 ms', () => {
     vi.useFakeTimers();
@@ -184,8 +206,17 @@ describe('resync', () => {
   });
 
   it('a logger that throws does not end it', () => {
-    const logger: Logger = { ...noopLogger, warn: () => { throw new Error('disk full'); } };
-    const list = vi.fn(() => ['a']).mockImplementationOnce(() => { throw new Error('down'); });
+    const logger: Logger = {
+      ...noopLogger,
+      warn: () => {
+        throw new Error('disk full');
+      },
+    };
+    const list = vi
+      .fn(() => ['a'])
+      .mockImplementationOnce(() => {
+        throw new Error('down');
+      });
     const clock = new Clock();
     const ids: string[] = [];
     resync({ every: 1000, list, observability: { logger }, scheduler: clock }).subscribe((id) => ids.push(id));

@@ -5,5 +5,10 @@ import { project } from '../../vitest.config.js';
 export default defineConfig({
   ...project,
   // Short, for many a mutant hangs.
-  test: { ...project.test, testTimeout: 10_000, include: ['spec/operators/**/*.spec.ts'], exclude: ['spec/operators/{bear,process}.spec.ts'] },
+  test: {
+    ...project.test,
+    testTimeout: 10_000,
+    include: ['spec/operators/**/*.spec.ts'],
+    exclude: ['spec/operators/{bear,process}.spec.ts'],
+  },
 });

@@ -6,23 +6,35 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 const LONGEST = 2 ** 31 - 1;
 
 describe('after', () => {
-  it('should emit once and complete', marbles(({ expectObservable, scheduler }) => {
-    expectObservable(after(3, scheduler)).toBe('---(x|)', { x: 0 });
-  }));
+  it(
+    'should emit once and complete',
+    marbles(({ expectObservable, scheduler }) => {
+      expectObservable(after(3, scheduler)).toBe('---(x|)', { x: 0 });
+    }),
+  );
 
-  it('should start anew for a second subscription', marbles(({ expectObservable, scheduler }) => {
-    const delay = after(3, scheduler);
-    expectObservable(delay, '^  ').toBe('---(x|)', { x: 0 });
-    expectObservable(delay, '--^').toBe('-----(x|)', { x: 0 });
-  }));
+  it(
+    'should start anew for a second subscription',
+    marbles(({ expectObservable, scheduler }) => {
+      const delay = after(3, scheduler);
+      expectObservable(delay, '^  ').toBe('---(x|)', { x: 0 });
+      expectObservable(delay, '--^').toBe('-----(x|)', { x: 0 });
+    }),
+  );
 
-  it('should be silent once it is unsubscribed', marbles(({ expectObservable, scheduler }) => {
-    expectObservable(after(3, scheduler), '--!').toBe('---');
-  }));
+  it(
+    'should be silent once it is unsubscribed',
+    marbles(({ expectObservable, scheduler }) => {
+      expectObservable(after(3, scheduler), '--!').toBe('---');
+    }),
+  );
 
-  it('should not wait for what is no time', marbles(({ expectObservable, scheduler }) => {
-    for (const none of [0, -1, -Infinity, NaN]) expectObservable(after(none, scheduler)).toBe('(x|)', { x: 0 });
-  }));
+  it(
+    'should not wait for what is no time',
+    marbles(({ expectObservable, scheduler }) => {
+      for (const none of [0, -1, -Infinity, NaN]) expectObservable(after(none, scheduler)).toBe('(x|)', { x: 0 });
+    }),
+  );
 
   it('should fail where its scheduler does', () => {
     const failing: SchedulerLike = {

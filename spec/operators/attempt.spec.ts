@@ -12,12 +12,15 @@ describe('the context of a run', () => {
 
   it('should make no AbortController before the signal is read, and one only', () => {
     const made = vi.fn();
-    vi.stubGlobal('AbortController', class extends AbortController {
-      constructor() {
-        super();
-        made();
-      }
-    });
+    vi.stubGlobal(
+      'AbortController',
+      class extends AbortController {
+        constructor() {
+          super();
+          made();
+        }
+      },
+    );
     const context = attempt();
     expect(made).not.toHaveBeenCalled();
     expect(context.signal).toBe(context.signal);

@@ -20,12 +20,13 @@ describe('exponential', () => {
     expect(exponential({ initial: 100, factor: 1, jitter: 0 })(50, error)).toBe(100);
   });
 
+  // prettier-ignore -- aligned
   it.each([
-    { random: 0,    delay: 800  },
-    { random: 0.25, delay: 900  },
-    { random: 0.5,  delay: 1000 },
+    { random: 0, delay: 800 },
+    { random: 0.25, delay: 900 },
+    { random: 0.5, delay: 1000 },
     { random: 0.75, delay: 1100 },
-    { random: 1,    delay: 1200 },
+    { random: 1, delay: 1200 },
   ])('should spread 1000 ms by the default jitter to $delay where `random` says $random', ({ random, delay }) => {
     expect(exponential({ initial: 1000, random: () => random })(1, error)).toBeCloseTo(delay, 6);
   });
@@ -95,20 +96,21 @@ describe('exponential', () => {
     expect(delays(seeded(7))).not.toEqual(delays(seeded(8)));
   });
 
+  // prettier-ignore -- aligned
   it.each<[string, unknown, string]>([
     ['initial', undefined, 'Expected `initial` to be a finite number >= 0, got `undefined`'],
-    ['initial', -1,        'Expected `initial` to be a finite number >= 0, got `-1` (number)'],
-    ['initial', NaN,       'Expected `initial` to be a finite number >= 0, got `NaN` (number)'],
-    ['initial', Infinity,  'Expected `initial` to be a finite number >= 0, got `Infinity` (number)'],
-    ['initial', '250',     'Expected `initial` to be a finite number >= 0, got `250` (string)'],
-    ['factor',  0.9,       'Expected `factor` to be a finite number >= 1, got `0.9` (number)'],
-    ['factor',  Infinity,  'Expected `factor` to be a finite number >= 1, got `Infinity` (number)'],
-    ['max',     -1,        'Expected `max` to be a number >= 0, got `-1` (number)'],
-    ['max',     NaN,       'Expected `max` to be a number >= 0, got `NaN` (number)'],
-    ['jitter',  -0.1,      'Expected `jitter` to be a number from 0 to 1, got `-0.1` (number)'],
-    ['jitter',  1.1,       'Expected `jitter` to be a number from 0 to 1, got `1.1` (number)'],
-    ['jitter',  null,      'Expected `jitter` to be a number from 0 to 1, got `null`'],
-    ['random',  0.5,       'Expected `random` to be a function, got `0.5` (number)'],
+    ['initial', -1, 'Expected `initial` to be a finite number >= 0, got `-1` (number)'],
+    ['initial', NaN, 'Expected `initial` to be a finite number >= 0, got `NaN` (number)'],
+    ['initial', Infinity, 'Expected `initial` to be a finite number >= 0, got `Infinity` (number)'],
+    ['initial', '250', 'Expected `initial` to be a finite number >= 0, got `250` (string)'],
+    ['factor', 0.9, 'Expected `factor` to be a finite number >= 1, got `0.9` (number)'],
+    ['factor', Infinity, 'Expected `factor` to be a finite number >= 1, got `Infinity` (number)'],
+    ['max', -1, 'Expected `max` to be a number >= 0, got `-1` (number)'],
+    ['max', NaN, 'Expected `max` to be a number >= 0, got `NaN` (number)'],
+    ['jitter', -0.1, 'Expected `jitter` to be a number from 0 to 1, got `-0.1` (number)'],
+    ['jitter', 1.1, 'Expected `jitter` to be a number from 0 to 1, got `1.1` (number)'],
+    ['jitter', null, 'Expected `jitter` to be a number from 0 to 1, got `null`'],
+    ['random', 0.5, 'Expected `random` to be a function, got `0.5` (number)'],
   ])('should refuse %s: %j', (field, value, message) => {
     expect(() => exponential({ initial: 100, [field]: value })).toThrow(new TypeError(message));
   });
@@ -117,12 +119,16 @@ describe('exponential', () => {
     expect(() => exponential(config as never)).toThrow(new TypeError(`Expected \`config\` to be an object, got \`${String(config)}\``));
   });
 
-  it.each([{ initial: 0 }, { initial: 1, factor: 1 }, { initial: 1, max: 0 }, { initial: 1, max: Infinity }, { initial: 1, jitter: 0 }, { initial: 1, jitter: 1 }])(
-    'should take %j',
-    (config) => {
-      expect(() => exponential(config)).not.toThrow();
-    },
-  );
+  it.each([
+    { initial: 0 },
+    { initial: 1, factor: 1 },
+    { initial: 1, max: 0 },
+    { initial: 1, max: Infinity },
+    { initial: 1, jitter: 0 },
+    { initial: 1, jitter: 1 },
+  ])('should take %j', (config) => {
+    expect(() => exponential(config)).not.toThrow();
+  });
 });
 
 describe('constant', () => {

@@ -1,6 +1,19 @@
 import { DelayScheduler, reconcile } from 'kreconciler/operators';
 import { marbles } from 'kreconciler/testing';
-import { asyncScheduler, config, debounceTime, delay, delayWhen, interval, map, of, type SchedulerAction, type SchedulerLike, take, timer } from 'rxjs';
+import {
+  asyncScheduler,
+  config,
+  debounceTime,
+  delay,
+  delayWhen,
+  interval,
+  map,
+  of,
+  type SchedulerAction,
+  type SchedulerLike,
+  take,
+  timer,
+} from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 /** Runs `work` at `delay` on the scheduler and notes when it ran, in ms from now. */
@@ -18,16 +31,17 @@ afterEach(() => {
 });
 
 describe('T1: a delay', () => {
+  // prettier-ignore -- aligned
   it.each([
-    { now: 0,   delay: 1,    after: 250  },
-    { now: 0,   delay: 250,  after: 250  },
-    { now: 0,   delay: 251,  after: 500  },
-    { now: 100, delay: 100,  after: 150  },
-    { now: 100, delay: 150,  after: 150  },
-    { now: 100, delay: 151,  after: 400  },
-    { now: 100, delay: 0,    after: 150  },
-    { now: 100, delay: -5,   after: 150  },
-    { now: 100, delay: NaN,  after: 150  },
+    { now: 0, delay: 1, after: 250 },
+    { now: 0, delay: 250, after: 250 },
+    { now: 0, delay: 251, after: 500 },
+    { now: 100, delay: 100, after: 150 },
+    { now: 100, delay: 150, after: 150 },
+    { now: 100, delay: 151, after: 400 },
+    { now: 100, delay: 0, after: 150 },
+    { now: 100, delay: -5, after: 150 },
+    { now: 100, delay: NaN, after: 150 },
     { now: 100, delay: -Infinity, after: 150 },
     { now: 100, delay: undefined, after: 150 },
   ])('of $delay at $now ends after $after', ({ now, delay, after }) => {
@@ -81,7 +95,9 @@ describe('T1: a retry', () => {
       vi.advanceTimersByTime(1);
       return 251;
     };
-    const loop = of('a').pipe(reconcile(fails, { delayResolution: 250, maxItemRetries: 1, backoff })).subscribe();
+    const loop = of('a')
+      .pipe(reconcile(fails, { delayResolution: 250, maxItemRetries: 1, backoff }))
+      .subscribe();
     vi.advanceTimersByTime(10_000);
     expect(ran).toEqual([249, 500]);
     loop.unsubscribe();
@@ -250,7 +266,12 @@ describe('an action', () => {
       if (state < 3) this.schedule(state + 1, 300);
     }, 100);
     vi.advanceTimersByTime(5000);
-    expect(states).toEqual([[0, 250], [1, 750], [2, 1250], [3, 1750]]);
+    expect(states).toEqual([
+      [0, 250],
+      [1, 750],
+      [2, 1250],
+      [3, 1750],
+    ]);
   });
 
   it('should be moved if it is rescheduled before it ran', () => {
@@ -305,54 +326,75 @@ describe('it is a full SchedulerLike', () => {
     expect(new DelayScheduler(250, { now: () => 7, schedule: () => of().subscribe() }).now()).toBe(7);
   });
 
-  it('on which `interval` runs', marbles(({ expectObservable, scheduler }) => {
-    const ticks = interval(3, new DelayScheduler(5, scheduler)).pipe(take(3));
-    expectObservable(ticks).toBe('-----0----1----(2|)', [0, 1, 2]);
-  }));
+  it(
+    'on which `interval` runs',
+    marbles(({ expectObservable, scheduler }) => {
+      const ticks = interval(3, new DelayScheduler(5, scheduler)).pipe(take(3));
+      expectObservable(ticks).toBe('-----0----1----(2|)', [0, 1, 2]);
+    }),
+  );
 
-  it('on which `timer` runs, and again for a second subscription', marbles(({ expectObservable, scheduler }) => {
-    const tick = timer(3, new DelayScheduler(5, scheduler));
-    expectObservable(tick, '^ ').toBe('-----(0|)', [0]);
-    expectObservable(tick, '---^').toBe('----------(0|)', [0]);
-    expectObservable(tick, '---^--!').toBe('-');
-  }));
+  it(
+    'on which `timer` runs, and again for a second subscription',
+    marbles(({ expectObservable, scheduler }) => {
+      const tick = timer(3, new DelayScheduler(5, scheduler));
+      expectObservable(tick, '^ ').toBe('-----(0|)', [0]);
+      expectObservable(tick, '---^').toBe('----------(0|)', [0]);
+      expectObservable(tick, '---^--!').toBe('-');
+    }),
+  );
 
-  it('on which `delay` runs', marbles(({ hot, expectObservable, scheduler }) => {
-    const source = hot('-a-b---c---|');
-    const expected = '  -----(ab)-c|';
-    expectObservable(source.pipe(delay(2, new DelayScheduler(5, scheduler)))).toBe(expected);
-  }));
+  it(
+    'on which `delay` runs',
+    marbles(({ hot, expectObservable, scheduler }) => {
+      const source = hot('-a-b---c---|');
+      const expected = '  -----(ab)-c|';
+      expectObservable(source.pipe(delay(2, new DelayScheduler(5, scheduler)))).toBe(expected);
+    }),
+  );
 
-  it('on which `debounceTime` runs', marbles(({ hot, expectObservable, scheduler }) => {
-    const source = hot('-a-b--------c-----|');
-    const expected = '  ----------b----c--|';
-    expectObservable(source.pipe(debounceTime(3, new DelayScheduler(5, scheduler)))).toBe(expected);
-  }));
+  it(
+    'on which `debounceTime` runs',
+    marbles(({ hot, expectObservable, scheduler }) => {
+      const source = hot('-a-b--------c-----|');
+      const expected = '  ----------b----c--|';
+      expectObservable(source.pipe(debounceTime(3, new DelayScheduler(5, scheduler)))).toBe(expected);
+    }),
+  );
 
-  it('on which `delayWhen` and `timer` bring each value back at its own tick', marbles(({ cold, expectObservable, scheduler }) => {
-    const delays = new DelayScheduler(5, scheduler);
-    const source = cold('(abc|)');
-    const expected = '   -----b----a----(c|)';
-    const ms: Record<string, number> = { a: 7, b: 1, c: 15 };
-    expectObservable(source.pipe(delayWhen((id) => timer(ms[id]!, delays)))).toBe(expected);
-  }));
+  it(
+    'on which `delayWhen` and `timer` bring each value back at its own tick',
+    marbles(({ cold, expectObservable, scheduler }) => {
+      const delays = new DelayScheduler(5, scheduler);
+      const source = cold('(abc|)');
+      const expected = '   -----b----a----(c|)';
+      const ms: Record<string, number> = { a: 7, b: 1, c: 15 };
+      expectObservable(source.pipe(delayWhen((id) => timer(ms[id]!, delays)))).toBe(expected);
+    }),
+  );
 
-  it('from which a source that fails, or is unsubscribed, lets go', marbles(({ hot, expectObservable, scheduler }) => {
-    const delays = new DelayScheduler(5, scheduler);
-    expectObservable(hot('-a-#').pipe(delay(2, delays))).toBe('---#');
-    expectObservable(hot('-a------').pipe(delay(2, delays)), '---!').toBe('-');
-    expectObservable(hot('-').pipe(delay(2, delays))).toBe('-');
-    expectObservable(hot('|').pipe(delay(2, delays))).toBe('|');
-  }));
+  it(
+    'from which a source that fails, or is unsubscribed, lets go',
+    marbles(({ hot, expectObservable, scheduler }) => {
+      const delays = new DelayScheduler(5, scheduler);
+      expectObservable(hot('-a-#').pipe(delay(2, delays))).toBe('---#');
+      expectObservable(hot('-a------').pipe(delay(2, delays)), '---!').toBe('-');
+      expectObservable(hot('-').pipe(delay(2, delays))).toBe('-');
+      expectObservable(hot('|').pipe(delay(2, delays))).toBe('|');
+    }),
+  );
 
-  it('from which an error of a callback goes where it belongs, and not to the scheduler', marbles(({ expectObservable, scheduler }) => {
-    const failing = timer(3, new DelayScheduler(5, scheduler)).pipe(
-      map(() => {
-        throw 'broken' as unknown;
-      }),
-    );
-    expectObservable(failing).toBe('-----#', undefined, 'broken');
-  }));
+  it(
+    'from which an error of a callback goes where it belongs, and not to the scheduler',
+    marbles(({ expectObservable, scheduler }) => {
+      const failing = timer(3, new DelayScheduler(5, scheduler)).pipe(
+        map(() => {
+          throw 'broken' as unknown;
+        }),
+      );
+      expectObservable(failing).toBe('-----#', undefined, 'broken');
+    }),
+  );
 
   it('that frees all timers when the last subscription ends', () => {
     const scheduler = new DelayScheduler(250, asyncScheduler);
@@ -373,7 +415,9 @@ it.each<[unknown, string]>([
   ['250', '`250` (string)'],
   [undefined, '`undefined`'],
 ])('should refuse a resolution of %s', (resolution, got) => {
-  expect(() => new DelayScheduler(resolution as number)).toThrow(new TypeError(`Expected \`resolution\` to be a finite number > 0, got ${got}`));
+  expect(() => new DelayScheduler(resolution as number)).toThrow(
+    new TypeError(`Expected \`resolution\` to be a finite number > 0, got ${got}`),
+  );
 });
 
 it.each([null, {}, 250])('should refuse %j for the scheduler below', (scheduler) => {

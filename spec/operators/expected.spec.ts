@@ -16,7 +16,9 @@ describe('expected', () => {
   });
 
   it('should name the field, what was expected and what came', () => {
-    expect(() => expected('workerCount', 0, 'an integer >= 1', false)).toThrow(new TypeError('Expected `workerCount` to be an integer >= 1, got `0` (number)'));
+    expect(() => expected('workerCount', 0, 'an integer >= 1', false)).toThrow(
+      new TypeError('Expected `workerCount` to be an integer >= 1, got `0` (number)'),
+    );
   });
 });
 

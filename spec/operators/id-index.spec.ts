@@ -36,12 +36,15 @@ describe('IdIndex', () => {
     expect(index.size).toBe(100);
   });
 
-  it.each(['__proto__', 'constructor', '', '\u0000', '\ud800', 'ä', '\u{1f600}', 'x'.repeat(10_000)])('should take %j for an ordinary id', (id) => {
-    const { index, nodes } = filled([...ids(20), id]);
-    expect(index.get(id)).toBe(nodes.at(-1));
-    index.remove(nodes.at(-1)!);
-    expect(index.get(id)).toBeUndefined();
-  });
+  it.each(['__proto__', 'constructor', '', '\u0000', '\ud800', 'ä', '\u{1f600}', 'x'.repeat(10_000)])(
+    'should take %j for an ordinary id',
+    (id) => {
+      const { index, nodes } = filled([...ids(20), id]);
+      expect(index.get(id)).toBe(nodes.at(-1));
+      index.remove(nodes.at(-1)!);
+      expect(index.get(id)).toBeUndefined();
+    },
+  );
 
   it('should take a node again that was removed', () => {
     const { index, nodes } = filled(['a']);
@@ -105,7 +108,11 @@ describe('IdIndex', () => {
       name: fc.nat(200).map((name) => String(name)),
     });
     // Of the ids some collide always, some while the table is small, and some by chance at most.
-    const hash = fc.constantFrom(() => 7, (name: string) => 16 * (Number(name) % 5), hashOf);
+    const hash = fc.constantFrom(
+      () => 7,
+      (name: string) => 16 * (Number(name) % 5),
+      hashOf,
+    );
     fc.assert(
       fc.property(fc.array(command, { maxLength: 400, size: 'max' }), hash, (commands, hashed) => {
         const index = new IdIndex<Node>();

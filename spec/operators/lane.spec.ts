@@ -7,12 +7,21 @@ test('should date what a step causes at once to the moment of that step, though 
   const scheduler: SchedulerLike = { now: () => now, schedule: asapScheduler.schedule.bind(asapScheduler) };
   const events = new Subject<string>();
   const steps: Step[] = [];
-  events.pipe(reconcile((id) => { if (id === 'a') events.next('b'); }, { scheduler })).subscribe((step) => {
-    steps.push(step);
-    if (step.kind !== 'succeeded' || step.id !== 'a') return;
-    now = 5;
-    events.next('c');
-  });
+  events
+    .pipe(
+      reconcile(
+        (id) => {
+          if (id === 'a') events.next('b');
+        },
+        { scheduler },
+      ),
+    )
+    .subscribe((step) => {
+      steps.push(step);
+      if (step.kind !== 'succeeded' || step.id !== 'a') return;
+      now = 5;
+      events.next('c');
+    });
   events.next('a');
   expect(steps.map(({ kind, id, at }) => `${kind} ${id} ${String(at)}`)).toEqual([
     'enqueued a 0',
@@ -38,7 +47,12 @@ test('should ask for the name of a lane once, and again if that throws', () => {
   const names: string[] = [];
   events
     .pipe(
-      reconcile((_, context) => { names.push(context.workerName); }, { workerName, maxItemRetries: 0 }),
+      reconcile(
+        (_, context) => {
+          names.push(context.workerName);
+        },
+        { workerName, maxItemRetries: 0 },
+      ),
       ofKind('succeeded', 'dropped'),
     )
     .subscribe(({ kind, id }) => ends.push(`${kind} ${id}`));
@@ -49,9 +63,30 @@ test('should ask for the name of a lane once, and again if that throws', () => {
 });
 
 test.each<[string, (loop: { unsubscribe: () => void }, notifier: Subject<void>) => void, 'stop' | 'reset' | undefined, string]>([
-  ['it is unsubscribed', (loop) => { loop.unsubscribe(); }, undefined, 'The loop was unsubscribed'],
-  ['its term ends', (_, reset) => { reset.next(); }, 'reset', 'The term of this loop has ended'],
-  ['it is stopped', (_, stop) => { stop.next(); }, 'stop', 'The loop was stopped'],
+  [
+    'it is unsubscribed',
+    (loop) => {
+      loop.unsubscribe();
+    },
+    undefined,
+    'The loop was unsubscribed',
+  ],
+  [
+    'its term ends',
+    (_, reset) => {
+      reset.next();
+    },
+    'reset',
+    'The term of this loop has ended',
+  ],
+  [
+    'it is stopped',
+    (_, stop) => {
+      stop.next();
+    },
+    'stop',
+    'The loop was stopped',
+  ],
 ])('should abort the signal of what runs with an AbortError that says that %s', (_, end, field, message) => {
   const events = new Subject<string>();
   const notifier = new Subject<void>();

@@ -22,15 +22,25 @@ describe.concurrent('P3: nothing is left that keeps Node alive', () => {
     ['take one', []],
     ['a rejection after the end', []],
     ['idle', []],
-  ])('P3 should let the process exit by itself, with no unhandled rejection: %s', async (ending, told) => {
-    const { stdout, stderr } = await loopThatEnds([ending]);
-    expect(stderr).toBe('');
-    const seen = stdout.trimEnd().split('\n');
-    const steps = JSON.parse(seen.pop()!) as string[];
-    expect(seen).toEqual(told);
-    if (ending === 'stop' || ending === 'error') {
-      expect(steps.filter((step) => step.startsWith('dropped')).sort()).toEqual(['dropped fails', 'dropped hangs', 'dropped idles', 'dropped ready', 'dropped waits']);
-    }
-    if (ending.includes('at once')) expect(steps).toEqual([]);
-  }, 60_000);
+  ])(
+    'P3 should let the process exit by itself, with no unhandled rejection: %s',
+    async (ending, told) => {
+      const { stdout, stderr } = await loopThatEnds([ending]);
+      expect(stderr).toBe('');
+      const seen = stdout.trimEnd().split('\n');
+      const steps = JSON.parse(seen.pop()!) as string[];
+      expect(seen).toEqual(told);
+      if (ending === 'stop' || ending === 'error') {
+        expect(steps.filter((step) => step.startsWith('dropped')).sort()).toEqual([
+          'dropped fails',
+          'dropped hangs',
+          'dropped idles',
+          'dropped ready',
+          'dropped waits',
+        ]);
+      }
+      if (ending.includes('at once')) expect(steps).toEqual([]);
+    },
+    60_000,
+  );
 });

@@ -47,7 +47,12 @@ describe('reconcile with promises', () => {
   });
 
   test('should retry a rejection with the default backoff: about 250, 500, 1000, ... ms, at most a minute', async () => {
-    start(async () => { throw new Error('no'); }, { maxItemRetries: 12 });
+    start(
+      async () => {
+        throw new Error('no');
+      },
+      { maxItemRetries: 12 },
+    );
     events.next('a');
     await vi.advanceTimersByTimeAsync(3_600_000);
     const starts = steps.flatMap((step) => (step.kind === 'started' ? step.at : []));
@@ -91,7 +96,9 @@ describe('reconcile with promises', () => {
   });
 
   test('should never have the timer of the timeout when nothing runs', async () => {
-    start(async () => { await sleep(50); });
+    start(async () => {
+      await sleep(50);
+    });
     events.next('a');
     expect(vi.getTimerCount()).toBe(2);
     await vi.advanceTimersByTimeAsync(50);
@@ -102,8 +109,20 @@ describe('reconcile with promises', () => {
     const stop = new Subject<void>();
     let completed = false;
     subscription = events
-      .pipe(reconcile(async () => { await sleep(100); }, { stop }))
-      .subscribe({ next: (step) => steps.push(step), complete: () => { completed = true; } });
+      .pipe(
+        reconcile(
+          async () => {
+            await sleep(100);
+          },
+          { stop },
+        ),
+      )
+      .subscribe({
+        next: (step) => steps.push(step),
+        complete: () => {
+          completed = true;
+        },
+      });
     events.next('a');
     events.next('b');
     stop.next();
@@ -118,7 +137,11 @@ describe('reconcile with promises', () => {
   test('should give up after 30 s, by default, what does not heed its signal', async () => {
     const stop = new Subject<void>();
     let completed = false;
-    subscription = events.pipe(reconcile(() => new Promise(() => {}), { stop, maxReconcileTime: 0 })).subscribe({ complete: () => { completed = true; } });
+    subscription = events.pipe(reconcile(() => new Promise(() => {}), { stop, maxReconcileTime: 0 })).subscribe({
+      complete: () => {
+        completed = true;
+      },
+    });
     events.next('a');
     stop.next();
     await vi.advanceTimersByTimeAsync(29_999);
@@ -131,7 +154,16 @@ describe('reconcile with promises', () => {
   test('should keep the counts of snapshots right', async () => {
     const counts: string[] = [];
     subscription = events
-      .pipe(reconcile(async (id) => { if (id === 'hangs') await sleep(100); else await sleep(1); }, { maxReconcileTime: 10, maxItemRetries: 0 }), snapshots())
+      .pipe(
+        reconcile(
+          async (id) => {
+            if (id === 'hangs') await sleep(100);
+            else await sleep(1);
+          },
+          { maxReconcileTime: 10, maxItemRetries: 0 },
+        ),
+        snapshots(),
+      )
       .subscribe(({ ready, running, waiting, abandoned }) => counts.push([ready, running, waiting, abandoned].join(' ')));
     events.next('hangs');
     events.next('b');
@@ -144,13 +176,16 @@ describe('reconcile with promises', () => {
     const busy = new Set<string>();
     let overlaps = 0;
     let runs = 0;
-    start(async (id) => {
-      if (busy.has(id)) overlaps++;
-      busy.add(id);
-      runs++;
-      await sleep(runs % 7);
-      busy.delete(id);
-    }, { workerCount: 8 });
+    start(
+      async (id) => {
+        if (busy.has(id)) overlaps++;
+        busy.add(id);
+        runs++;
+        await sleep(runs % 7);
+        busy.delete(id);
+      },
+      { workerCount: 8 },
+    );
     for (let i = 0; i < 1000; i++) {
       events.next(`${i % 100}`);
       if (i % 10 === 0) await vi.advanceTimersByTimeAsync(3);

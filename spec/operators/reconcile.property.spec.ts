@@ -24,7 +24,13 @@ interface Run {
 
 const id = fc.constantFrom('a', 'b', 'c', 'd', '__proto__');
 const deed = (...rare: readonly Deed['what'][]): fc.Arbitrary<Deed> =>
-  fc.record({ what: fc.oneof({ arbitrary: fc.constant('trigger' as const), weight: 12 }, ...rare.map((what) => ({ arbitrary: fc.constant(what), weight: 1 }))), id });
+  fc.record({
+    what: fc.oneof(
+      { arbitrary: fc.constant('trigger' as const), weight: 12 },
+      ...rare.map((what) => ({ arbitrary: fc.constant(what), weight: 1 })),
+    ),
+    id,
+  });
 const run: fc.Arbitrary<Run> = fc.record({
   how: fc.constantFrom('sync', 'observable', 'promise'),
   takes: fc.oneof(fc.constant(0), fc.nat(40)),
@@ -82,7 +88,10 @@ class World {
     }
   }
 
-  #run(id: string, context: ReconcileContext): Observable<{ requeueDelay: number }> | Promise<undefined | { requeueDelay: number }> | undefined | { requeueDelay: number } {
+  #run(
+    id: string,
+    context: ReconcileContext,
+  ): Observable<{ requeueDelay: number }> | Promise<undefined | { requeueDelay: number }> | undefined | { requeueDelay: number } {
     if (this.#busy.has(id) || context.id !== id) this.overlaps++;
     const { how, takes, end, delay, deeds } = this.runs.shift() ?? { how: 'sync', takes: 0, end: 'done', delay: 0, deeds: [] };
     const outcome = (): { requeueDelay: number } | undefined => {
@@ -98,7 +107,11 @@ class World {
     }
     for (const deed of deeds) this.do(deed);
     if (how === 'sync') return outcome();
-    if (how === 'observable') return concat(takes === 0 ? EMPTY : timer(takes, this.rig.clock).pipe(ignoreElements()), end === 'done' ? EMPTY : this.#emitted(outcome));
+    if (how === 'observable')
+      return concat(
+        takes === 0 ? EMPTY : timer(takes, this.rig.clock).pipe(ignoreElements()),
+        end === 'done' ? EMPTY : this.#emitted(outcome),
+      );
     return new Promise((resolve, reject) => {
       this.rig.clock.schedule(() => {
         this.open--;

@@ -1,4 +1,13 @@
-import { defaultHasher, reconcile, reconcileSettings, type ReconcileConfig, type Rejected, route, type Step, type Trigger } from 'kreconciler/operators';
+import {
+  defaultHasher,
+  reconcile,
+  reconcileSettings,
+  type ReconcileConfig,
+  type Rejected,
+  route,
+  type Step,
+  type Trigger,
+} from 'kreconciler/operators';
 import fc from 'fast-check';
 import { of } from 'rxjs';
 import { describe, expect, it } from 'vitest';
@@ -33,12 +42,12 @@ const odd: Readonly<Record<string, unknown>> = {
   'null for an id': { id: null },
   'a String object for an id': { id: Object('a') as unknown },
   'a symbol for an id': { id: Symbol('a') },
-  'undefined': undefined,
-  'null': null,
+  undefined: undefined,
+  null: null,
   'a number': 5,
   'a bigint': 5n,
   'a symbol': Symbol('a'),
-  'true': true,
+  true: true,
   'a function': () => 'a',
   'an array': ['a'],
   'an id that throws': throwing,
@@ -83,7 +92,14 @@ describe('route', () => {
   });
 
   it.each([-1, -5, -1e9])('Q4: a lane of %d means `unrouted`, which is no error', (lane) => {
-    expect(rejectionOf('a', { workerHasher: () => lane })).toStrictEqual({ kind: 'rejected', id: 'a', worker: -1, at: 5, reason: 'unrouted', trigger: { id: 'a' } });
+    expect(rejectionOf('a', { workerHasher: () => lane })).toStrictEqual({
+      kind: 'rejected',
+      id: 'a',
+      worker: -1,
+      at: 5,
+      reason: 'unrouted',
+      trigger: { id: 'a' },
+    });
   });
 
   it.each<[unknown, string]>([
@@ -131,7 +147,9 @@ describe('route', () => {
     const steps: Step[] = [];
     const ran: string[] = [];
     const events = [...Object.values(odd), 'a'] as string[];
-    of(...events).pipe(reconcile((id) => void ran.push(id))).subscribe((step) => steps.push(step));
+    of(...events)
+      .pipe(reconcile((id) => void ran.push(id)))
+      .subscribe((step) => steps.push(step));
     expect(steps.filter(({ kind }) => kind === 'rejected')).toHaveLength(Object.keys(odd).length);
     expect(ran).toEqual(['a']);
   });

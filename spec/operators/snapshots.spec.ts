@@ -15,7 +15,9 @@ const steps: Record<string, Step> = {
 
 function snapshotsOf(steps: readonly Step[]): Snapshot[] {
   const seen: Snapshot[] = [];
-  from(steps).pipe(snapshots()).subscribe((snapshot) => seen.push(snapshot));
+  from(steps)
+    .pipe(snapshots())
+    .subscribe((snapshot) => seen.push(snapshot));
   return seen;
 }
 
@@ -46,13 +48,25 @@ describe('snapshots', () => {
     ['an event for an id that waits', () => queue().offer('a').start().fail().offer('a'), 'ready 0, running 0, waiting 1, abandoned 0'],
     ['a drop', () => queue().offer('a').start().fail(terminal), 'ready 0, running 0, waiting 0, abandoned 0'],
     ['a drop while dirty', () => queue().offer('a').start().offer('a').fail(terminal), 'ready 0, running 0, waiting 1, abandoned 0'],
-    ['an id that starts afresh', () => queue().offer('a').start().offer('a').fail(terminal).advance(100), 'ready 1, running 0, waiting 0, abandoned 0'],
+    [
+      'an id that starts afresh',
+      () => queue().offer('a').start().offer('a').fail(terminal).advance(100),
+      'ready 1, running 0, waiting 0, abandoned 0',
+    ],
     ['a run over time', () => queue().offer('a').start().abandon(), 'ready 0, running 0, waiting 0, abandoned 1'],
     ['one over time that is dropped', () => queue().offer('a').start().abandon(terminal), 'ready 0, running 0, waiting 0, abandoned 1'],
     ['an event for it', () => queue().offer('a').start().abandon(terminal).offer('a'), 'ready 0, running 0, waiting 0, abandoned 1'],
     ['its release', () => queue().offer('a').start().abandon().release('a'), 'ready 0, running 0, waiting 1, abandoned 0'],
-    ['the release of one dropped', () => queue().offer('a').start().abandon(terminal).release('a'), 'ready 0, running 0, waiting 0, abandoned 0'],
-    ['the release of one due', () => queue().offer('a').start().abandon().advance(300).release('a'), 'ready 1, running 0, waiting 0, abandoned 0'],
+    [
+      'the release of one dropped',
+      () => queue().offer('a').start().abandon(terminal).release('a'),
+      'ready 0, running 0, waiting 0, abandoned 0',
+    ],
+    [
+      'the release of one due',
+      () => queue().offer('a').start().abandon().advance(300).release('a'),
+      'ready 1, running 0, waiting 0, abandoned 0',
+    ],
     ['a stop', () => queue().offer('a').offer('b').start().offer('a').fail().stop(), 'ready 0, running 0, waiting 0, abandoned 0'],
     ['a reset', () => queue().offer('a').start().offer('a').reset(true), 'ready 0, running 0, waiting 0, abandoned 1'],
   ])('after %s', (_name, driving, counts) => {
@@ -63,14 +77,24 @@ describe('snapshots', () => {
 
   it('should never see an id wait that is dropped by a stop, though it was dirty', () => {
     const all = snapshotsOf(queue().offer('a').start().offer('a').reset().steps);
-    expect(all.map(({ ready, running, waiting }) => [ready, running, waiting])).toEqual([[1, 0, 0], [0, 1, 0], [0, 1, 0], [0, 0, 0], [1, 0, 0], [0, 0, 0]]);
+    expect(all.map(({ ready, running, waiting }) => [ready, running, waiting])).toEqual([
+      [1, 0, 0],
+      [0, 1, 0],
+      [0, 1, 0],
+      [0, 0, 0],
+      [1, 0, 0],
+      [0, 0, 0],
+    ]);
   });
 
   it('should count ids by worker, in the order of their numbers', () => {
     const enqueued = (id: string, worker: number): Step => ({ kind: 'enqueued', id, worker, at: 0, reason: 'event' });
     const [, , last] = snapshotsOf([enqueued('a', 2), enqueued('b', 0), enqueued('c', 2)]);
     expect(last).toEqual({
-      ready: 3, running: 0, waiting: 0, abandoned: 0,
+      ready: 3,
+      running: 0,
+      waiting: 0,
+      abandoned: 0,
       workers: [
         { worker: 0, ready: 1, running: 0, waiting: 0, abandoned: 0 },
         { worker: 2, ready: 2, running: 0, waiting: 0, abandoned: 0 },
@@ -140,16 +164,19 @@ describe('snapshots', () => {
     );
   });
 
-  it('should complete, fail and be unsubscribed with its source', marbles(({ hot, expectObservable, expectSubscriptions }) => {
-    const busy = map(({ ready, running }: Snapshot) => String(ready + running));
-    expectObservable(hot('-e-s-k-|', steps).pipe(snapshots(), busy)).toBe('-1-1-0-|');
-    expectObservable(hot('-e-s-#  ', steps).pipe(snapshots(), busy)).toBe('-1-1-#');
-    expectObservable(hot<Step>('|').pipe(snapshots())).toBe('|');
-    expectObservable(hot<Step>('-').pipe(snapshots())).toBe('-');
-    const source = hot('-e-s-k-|', steps);
-    expectObservable(source.pipe(snapshots(), busy), '----!').toBe('-1-1');
-    expectSubscriptions(source.subscriptions).toBe('^---!');
-  }));
+  it(
+    'should complete, fail and be unsubscribed with its source',
+    marbles(({ hot, expectObservable, expectSubscriptions }) => {
+      const busy = map(({ ready, running }: Snapshot) => String(ready + running));
+      expectObservable(hot('-e-s-k-|', steps).pipe(snapshots(), busy)).toBe('-1-1-0-|');
+      expectObservable(hot('-e-s-#  ', steps).pipe(snapshots(), busy)).toBe('-1-1-#');
+      expectObservable(hot<Step>('|').pipe(snapshots())).toBe('|');
+      expectObservable(hot<Step>('-').pipe(snapshots())).toBe('-');
+      const source = hot('-e-s-k-|', steps);
+      expectObservable(source.pipe(snapshots(), busy), '----!').toBe('-1-1');
+      expectSubscriptions(source.subscriptions).toBe('^---!');
+    }),
+  );
 
   it('should count from the beginning for each subscription', () => {
     const source = new Subject<Step>();

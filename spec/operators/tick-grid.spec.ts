@@ -19,28 +19,34 @@ function grid(resolution = 100): { ticks: TickGrid<Node>; armed: Tick<Node>[]; d
 }
 
 describe('Ticks', () => {
+  // prettier-ignore -- aligned
   it.each([
-    { now: 0,   delay: 1,   due: 100 },
-    { now: 0,   delay: 100, due: 100 },
-    { now: 0,   delay: 101, due: 200 },
-    { now: 0,   delay: 0,   due: 0   },
-    { now: 100, delay: 0,   due: 100 },
-    { now: 1,   delay: 0,   due: 100 },
-    { now: 99,  delay: 1,   due: 100 },
-    { now: 99,  delay: 2,   due: 200 },
-    { now: 0,   delay: 2 ** 40 + 1, due: Math.ceil((2 ** 40 + 1) / 100) * 100 },
+    { now: 0, delay: 1, due: 100 },
+    { now: 0, delay: 100, due: 100 },
+    { now: 0, delay: 101, due: 200 },
+    { now: 0, delay: 0, due: 0 },
+    { now: 100, delay: 0, due: 100 },
+    { now: 1, delay: 0, due: 100 },
+    { now: 99, delay: 1, due: 100 },
+    { now: 99, delay: 2, due: 200 },
+    { now: 0, delay: 2 ** 40 + 1, due: Math.ceil((2 ** 40 + 1) / 100) * 100 },
   ])('T1: at $now a delay of $delay is due at $due', ({ now, delay, due }) => {
     expect(grid().ticks.after(delay, now).due).toBe(due);
   });
 
   it('T1: should be never early, and at most one tick late', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 5000 }), fc.nat(2 ** 31), fc.nat(2 ** 31).map((quarters) => quarters / 4), (resolution, now, delay) => {
-        const { due } = grid(resolution).ticks.after(delay, now);
-        expect(due).toBeGreaterThanOrEqual(now + delay);
-        expect(due).toBeLessThan(now + delay + resolution);
-        expect(due % resolution).toBe(0);
-      }),
+      fc.property(
+        fc.integer({ min: 1, max: 5000 }),
+        fc.nat(2 ** 31),
+        fc.nat(2 ** 31).map((quarters) => quarters / 4),
+        (resolution, now, delay) => {
+          const { due } = grid(resolution).ticks.after(delay, now);
+          expect(due).toBeGreaterThanOrEqual(now + delay);
+          expect(due).toBeLessThan(now + delay + resolution);
+          expect(due % resolution).toBe(0);
+        },
+      ),
     );
   });
 
@@ -50,7 +56,10 @@ describe('Ticks', () => {
     expect(ticks.after(200, 0)).toBe(tick);
     expect(ticks.after(5, 180)).toBe(tick);
     expect(ticks.after(201, 0)).not.toBe(tick);
-    expect(armed.map(({ due, armedAt }) => ({ due, armedAt }))).toEqual([{ due: 200, armedAt: 0 }, { due: 300, armedAt: 0 }]);
+    expect(armed.map(({ due, armedAt }) => ({ due, armedAt }))).toEqual([
+      { due: 200, armedAt: 0 },
+      { due: 300, armedAt: 0 },
+    ]);
   });
 
   it('should arm a later tick for those who come when one has fired', () => {

@@ -1,6 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { type Backoff, constant, exponential, RetryError, type Step, TerminalError, type Trigger, type WorkqueueConfig } from 'kreconciler/operators';
+import {
+  type Backoff,
+  constant,
+  exponential,
+  RetryError,
+  type Step,
+  TerminalError,
+  type Trigger,
+  type WorkqueueConfig,
+} from 'kreconciler/operators';
 import { expect, it } from 'vitest';
 import { DrivenWorkqueue, RESOLUTION } from '../support/driven-workqueue.js';
 import { brokenLaws } from '../support/workqueue-laws.js';
@@ -70,7 +79,11 @@ class Pair {
   constructor(readonly config: WorkqueueConfig) {
     const known = (error: unknown) => failures.find((each) => Object.is(each.error, error));
     this.driven = new DrivenWorkqueue(config);
-    this.model = new WorkqueueModel(config, (error) => known(error)?.retryDelay, (error) => known(error)?.terminal === true);
+    this.model = new WorkqueueModel(
+      config,
+      (error) => known(error)?.retryDelay,
+      (error) => known(error)?.terminal === true,
+    );
   }
 
   /** Whatever cannot happen in this state does not. */
@@ -154,7 +167,11 @@ class Pair {
       else this.do({ does: 'advanceToNextWake' });
     }
     const { size, abandoned, running, hasReady } = driven.queue;
-    equal('B3: what is left', { size, abandoned, running, hasReady, armed: driven.armed.size }, { size: 0, abandoned: 0, running: undefined, hasReady: false, armed: 0 });
+    equal(
+      'B3: what is left',
+      { size, abandoned, running, hasReady, armed: driven.armed.size },
+      { size: 0, abandoned: 0, running: undefined, hasReady: false, armed: 0 },
+    );
     const events = driven.steps.filter(({ trigger }) => trigger !== undefined);
     equal('A1: steps of events', events.length, this.#offers);
     equal('broken laws', brokenLaws(driven.steps, this.config, true), []);
@@ -193,8 +210,16 @@ class Pair {
     const wakes = new Set(ids.flatMap(({ wake }) => (wake === undefined ? [] : [wake.at])));
     const needed = new Set([...wakes, ...ids.flatMap(({ embargo, deadline }) => [embargo, deadline])]);
     equal('ticks armed twice', new Set(armed).size, armed.length);
-    equal('ticks not armed', [...wakes].filter((due) => !armed.includes(due)), []);
-    equal('ticks that nobody needs', armed.filter((due) => !needed.has(due)), []);
+    equal(
+      'ticks not armed',
+      [...wakes].filter((due) => !armed.includes(due)),
+      [],
+    );
+    equal(
+      'ticks that nobody needs',
+      armed.filter((due) => !needed.has(due)),
+      [],
+    );
   }
 }
 

@@ -6,12 +6,12 @@ const queue = (config: ConstructorParameters<typeof DrivenWorkqueue>[0] = {}) =>
 
 /** How `a` comes into each state of the table. The steps on the way there are taken. */
 const given = {
-  'idle': () => queue(),
-  'ready': () => queue().offer('a'),
+  idle: () => queue(),
+  ready: () => queue().offer('a'),
   'waiting, no failure': () => queue().offer('a').start().succeed(300),
   'waiting after a failure, under embargo': () => queue().offer('a').start().fail(),
   'waiting after a failure, embargo over': () => queue().offer('a').start().fail().advance(100),
-  'running': () => queue().offer('a').start(),
+  running: () => queue().offer('a').start(),
   'running, dirty': () => queue().offer('a').start().offer('a'),
   'running for the last time': () => queue({ maxItemRetries: 0 }).offer('a').start(),
   'running for the last time, dirty': () => queue({ maxItemRetries: 0 }).offer('a').start().offer('a'),
@@ -40,19 +40,23 @@ function cell(happens: (driven: DrivenWorkqueue) => unknown) {
 }
 
 describe('the table: an event', () => {
+  // prettier-ignore -- aligned
   it.each<Cell>([
-    { state: 'idle',                                   then: 'ready',     steps: ['enqueued a, event'] },
-    { state: 'ready',                                  then: 'ready',     steps: ['merged a'] },
-    { state: 'waiting, no failure',                    then: 'ready',     steps: ['enqueued a, event'] },
-    { state: 'waiting after a failure, under embargo', then: 'waiting',   steps: ['merged a'] },
-    { state: 'waiting after a failure, embargo over',  then: 'ready',     steps: ['enqueued a, event'] },
-    { state: 'running',                                then: 'running',   steps: ['merged a'] },
-    { state: 'running, dirty',                         then: 'running',   steps: ['merged a'] },
-    { state: 'abandoned, waiting',                     then: 'abandoned', steps: ['merged a'] },
-    { state: 'abandoned, waiting, dirty',              then: 'abandoned', steps: ['merged a'] },
-    { state: 'abandoned, due',                         then: 'abandoned', steps: ['merged a'] },
-    { state: 'abandoned, dropped',                     then: 'abandoned', steps: ['merged a'] },
-  ])('for an id that is $state: $then', cell((a) => a.offer('a')));
+    { state: 'idle', then: 'ready', steps: ['enqueued a, event'] },
+    { state: 'ready', then: 'ready', steps: ['merged a'] },
+    { state: 'waiting, no failure', then: 'ready', steps: ['enqueued a, event'] },
+    { state: 'waiting after a failure, under embargo', then: 'waiting', steps: ['merged a'] },
+    { state: 'waiting after a failure, embargo over', then: 'ready', steps: ['enqueued a, event'] },
+    { state: 'running', then: 'running', steps: ['merged a'] },
+    { state: 'running, dirty', then: 'running', steps: ['merged a'] },
+    { state: 'abandoned, waiting', then: 'abandoned', steps: ['merged a'] },
+    { state: 'abandoned, waiting, dirty', then: 'abandoned', steps: ['merged a'] },
+    { state: 'abandoned, due', then: 'abandoned', steps: ['merged a'] },
+    { state: 'abandoned, dropped', then: 'abandoned', steps: ['merged a'] },
+  ])(
+    'for an id that is $state: $then',
+    cell((a) => a.offer('a')),
+  );
 
   it('consumes the wake-up of the waiting id that it made ready', () => {
     const a = given['waiting, no failure']().offer('a');
@@ -70,37 +74,53 @@ describe('the table: an event', () => {
 });
 
 describe('the table: a wake-up is due', () => {
+  // prettier-ignore -- aligned
   it.each<Cell>([
-    { state: 'waiting, no failure',                    then: 'ready',     steps: ['enqueued a, requeue'] },
-    { state: 'waiting after a failure, under embargo', then: 'ready',     steps: ['enqueued a, retry'] },
-    { state: 'waiting after a failure, embargo over',  then: 'ready',     steps: ['enqueued a, retry'] },
-    { state: 'abandoned, waiting',                     then: 'abandoned', steps: [] },
-    { state: 'abandoned, waiting, dirty',              then: 'abandoned', steps: [] },
-    { state: 'abandoned, dropped while dirty',         then: 'abandoned', steps: [] },
-  ])('for an id that is $state: $then', cell((a) => a.advance(300)));
+    { state: 'waiting, no failure', then: 'ready', steps: ['enqueued a, requeue'] },
+    { state: 'waiting after a failure, under embargo', then: 'ready', steps: ['enqueued a, retry'] },
+    { state: 'waiting after a failure, embargo over', then: 'ready', steps: ['enqueued a, retry'] },
+    { state: 'abandoned, waiting', then: 'abandoned', steps: [] },
+    { state: 'abandoned, waiting, dirty', then: 'abandoned', steps: [] },
+    { state: 'abandoned, dropped while dirty', then: 'abandoned', steps: [] },
+  ])(
+    'for an id that is $state: $then',
+    cell((a) => a.advance(300)),
+  );
 });
 
 describe('the table: its run ends well', () => {
+  // prettier-ignore -- aligned
   it.each<Cell>([
-    { state: 'running',        then: 'idle',  steps: ['succeeded a, attempt 1'] },
+    { state: 'running', then: 'idle', steps: ['succeeded a, attempt 1'] },
     { state: 'running, dirty', then: 'ready', steps: ['succeeded a, attempt 1', 'enqueued a, event'] },
-  ])('for an id that is $state: $then', cell((a) => a.succeed()));
+  ])(
+    'for an id that is $state: $then',
+    cell((a) => a.succeed()),
+  );
 });
 
 describe('the table: its run asks `requeueDelay`', () => {
+  // prettier-ignore -- aligned
   it.each<Cell>([
-    { state: 'running',        then: 'waiting', steps: ['requeued a, attempt 1, delay 70'] },
-    { state: 'running, dirty', then: 'ready',   steps: ['succeeded a, attempt 1', 'enqueued a, event'] },
-  ])('for an id that is $state: $then', cell((a) => a.succeed(70)));
+    { state: 'running', then: 'waiting', steps: ['requeued a, attempt 1, delay 70'] },
+    { state: 'running, dirty', then: 'ready', steps: ['succeeded a, attempt 1', 'enqueued a, event'] },
+  ])(
+    'for an id that is $state: $then',
+    cell((a) => a.succeed(70)),
+  );
 });
 
 describe('the table: its run fails', () => {
+  // prettier-ignore -- aligned
   it.each<Cell>([
-    { state: 'running',                          then: 'waiting', steps: ['requeued a, attempt 1, delay 300'] },
-    { state: 'running, dirty',                   then: 'waiting', steps: ['requeued a, attempt 1, delay 100'] },
-    { state: 'running for the last time',        then: 'idle',    steps: ['dropped a, retries, attempt 1'] },
+    { state: 'running', then: 'waiting', steps: ['requeued a, attempt 1, delay 300'] },
+    { state: 'running, dirty', then: 'waiting', steps: ['requeued a, attempt 1, delay 100'] },
+    { state: 'running for the last time', then: 'idle', steps: ['dropped a, retries, attempt 1'] },
     { state: 'running for the last time, dirty', then: 'waiting', steps: ['dropped a, retries, attempt 1'] },
-  ])('for an id that is $state: $then', cell((a) => a.fail()));
+  ])(
+    'for an id that is $state: $then',
+    cell((a) => a.fail()),
+  );
 
   it('spends the mark of a dirty id, which is woken at failure + `delayResolution`', () => {
     const a = given['running, dirty']().fail();
@@ -122,14 +142,18 @@ describe('the table: its run fails', () => {
 });
 
 describe('the table: its open promise settles', () => {
+  // prettier-ignore -- aligned
   it.each<Cell>([
-    { state: 'abandoned, waiting',        then: 'waiting', steps: ['released a'] },
+    { state: 'abandoned, waiting', then: 'waiting', steps: ['released a'] },
     { state: 'abandoned, waiting, dirty', then: 'waiting', steps: ['released a'] },
-    { state: 'abandoned, due',            then: 'ready',   steps: ['released a', 'enqueued a, retry'] },
-    { state: 'abandoned, dropped',        then: 'idle',    steps: ['released a'] },
-    { state: 'abandoned, dropped, dirty', then: 'ready',   steps: ['released a', 'enqueued a, event'] },
+    { state: 'abandoned, due', then: 'ready', steps: ['released a', 'enqueued a, retry'] },
+    { state: 'abandoned, dropped', then: 'idle', steps: ['released a'] },
+    { state: 'abandoned, dropped, dirty', then: 'ready', steps: ['released a', 'enqueued a, event'] },
     { state: 'abandoned, dropped while dirty', then: 'waiting', steps: ['released a'] },
-  ])('for an id that is $state: $then', cell((a) => a.release('a')));
+  ])(
+    'for an id that is $state: $then',
+    cell((a) => a.release('a')),
+  );
 
   it('after the embargo: a dirty id is ready at once', () => {
     const a = given['abandoned, waiting, dirty']().advance(100);
@@ -162,7 +186,10 @@ describe('an abandoned id', () => {
 
   it('says so after the step that ended its run', () => {
     expect(queue().offer('a').start().abandon().told().slice(2)).toEqual(['requeued a, attempt 1, delay 300', 'abandoned a']);
-    expect(queue().offer('a').start().abandon(new TerminalError('no')).told().slice(2)).toEqual(['dropped a, terminal, attempt 1', 'abandoned a']);
+    expect(queue().offer('a').start().abandon(new TerminalError('no')).told().slice(2)).toEqual([
+      'dropped a, terminal, attempt 1',
+      'abandoned a',
+    ]);
   });
 });
 
@@ -170,11 +197,16 @@ describe('S3, S4: the queue', () => {
   it('should start ready ids in the order in which they became ready', () => {
     const driven = queue().offer('a').offer('b').offer('c').offer('a');
     driven.take();
-    expect(driven.start().succeed().start().succeed().start().told().filter((step) => step.startsWith('started'))).toEqual([
-      'started a, event, attempt 1',
-      'started b, event, attempt 1',
-      'started c, event, attempt 1',
-    ]);
+    expect(
+      driven
+        .start()
+        .succeed()
+        .start()
+        .succeed()
+        .start()
+        .told()
+        .filter((step) => step.startsWith('started')),
+    ).toEqual(['started a, event, attempt 1', 'started b, event, attempt 1', 'started c, event, attempt 1']);
   });
 
   it('should put a dirty id at its end', () => {
@@ -284,16 +316,26 @@ describe('R2: the delay of a retry', () => {
     ['never below the resolution', new RetryError('soon', 7), 100],
     ['the backoff for an invalid `retryDelay`', new RetryError('odd', NaN), 250],
   ])('is %s', (_name, error, delay) => {
-    const a = queue({ backoff: constant(250) }).offer('a').start();
+    const a = queue({ backoff: constant(250) })
+      .offer('a')
+      .start();
     a.take();
-    expect(a.fail(error).take()).toEqual([{ kind: 'requeued', id: 'a', worker: 0, at: 0, attempt: 1, took: 0, delay, failure: 'thrown', error }]);
+    expect(a.fail(error).take()).toEqual([
+      { kind: 'requeued', id: 'a', worker: 0, at: 0, attempt: 1, took: 0, delay, failure: 'thrown', error },
+    ]);
   });
 
   it('is asked of the backoff with the failures in a row and the error', () => {
     const asked: unknown[] = [];
-    const a = queue({ backoff: (...args) => asked.push(args) && 100 }).offer('a').start();
+    const a = queue({ backoff: (...args) => asked.push(args) && 100 })
+      .offer('a')
+      .start();
     a.fail('one').advance(100).start().fail('two').advance(100).start().succeed().offer('a').start().fail('anew');
-    expect(asked).toEqual([[1, 'one'], [2, 'two'], [1, 'anew']]);
+    expect(asked).toEqual([
+      [1, 'one'],
+      [2, 'two'],
+      [1, 'anew'],
+    ]);
   });
 
   it('T3: is `delayResolution` where the backoff throws or returns no delay', () => {
@@ -363,7 +405,10 @@ describe('E1: after a failure', () => {
   });
 
   it('an early run that fails spends no budget, and leaves the deadline where it was', () => {
-    const a = queue({ maxItemRetries: 1, backoff: constant(1000) }).offer('a').start().fail();
+    const a = queue({ maxItemRetries: 1, backoff: constant(1000) })
+      .offer('a')
+      .start()
+      .fail();
     a.take();
     for (const left of [900, 800, 700]) {
       expect(a.offer('a').advance(100).start().fail().told()).toEqual([
@@ -374,7 +419,11 @@ describe('E1: after a failure', () => {
       ]);
     }
     expect(a.advance(699).told()).toEqual([]);
-    expect(a.advance(1).start().fail().told()).toEqual(['enqueued a, retry', 'started a, retry, attempt 2', 'dropped a, retries, attempt 2']);
+    expect(a.advance(1).start().fail().told()).toEqual([
+      'enqueued a, retry',
+      'started a, retry, attempt 2',
+      'dropped a, retries, attempt 2',
+    ]);
   });
 
   it('the `retryDelay` of an early run may move the deadline later, and not earlier', () => {
@@ -394,18 +443,31 @@ describe('E1: after a failure', () => {
     a.take();
     expect(a.fail().told()).toEqual(['requeued a, attempt 2, delay 100']);
     expect(a.advance(149).told()).toEqual([]);
-    expect(a.advance(1).start().fail().told()).toEqual(['enqueued a, retry', 'started a, retry, attempt 2', 'requeued a, attempt 2, delay 300']);
+    expect(a.advance(1).start().fail().told()).toEqual([
+      'enqueued a, retry',
+      'started a, retry, attempt 2',
+      'requeued a, attempt 2, delay 300',
+    ]);
   });
 
   it('T4: the wait that an early run leaves in place is told as no longer than it was, though the clock is set back', () => {
-    const a = queue({ backoff: constant(1000) }).offer('a').start().fail().advance(500).offer('a').start();
+    const a = queue({ backoff: constant(1000) })
+      .offer('a')
+      .start()
+      .fail()
+      .advance(500)
+      .offer('a')
+      .start();
     a.now = -100_000;
     a.take();
     expect(a.fail().told()).toEqual(['requeued a, attempt 2, delay 1000']);
   });
 
   it('T4: an early run that fails leaves the deadline where it was, though the clock is set forward', () => {
-    const a = queue({ maxItemRetries: 1, backoff: constant(1000) }).offer('a').start().fail();
+    const a = queue({ maxItemRetries: 1, backoff: constant(1000) })
+      .offer('a')
+      .start()
+      .fail();
     const [embargo, deadline] = [...a.armed].sort((x, y) => x.due - y.due);
     a.queue.wake(embargo!, 100);
     a.now = 1_000_000;
@@ -427,7 +489,13 @@ describe('E1: after a failure', () => {
   });
 
   it('T4: the embargo holds though the clock is set back and the deadline of before comes first', () => {
-    const a = queue({ backoff: constant(1000) }).offer('a').start().fail().advance(950).offer('a').start();
+    const a = queue({ backoff: constant(1000) })
+      .offer('a')
+      .start()
+      .fail()
+      .advance(950)
+      .offer('a')
+      .start();
     a.now = 500;
     a.fail().take();
     const [deadline, embargo] = [...a.armed];
@@ -470,7 +538,16 @@ describe('streams', () => {
   });
 
   it('should not name one whose event was refused', () => {
-    const a = queue({ workerQueueSize: 1 }).offer('a', 's').start().succeed(100).offer('x').offer('a', 't').start().succeed().advance(100).start();
+    const a = queue({ workerQueueSize: 1 })
+      .offer('a', 's')
+      .start()
+      .succeed(100)
+      .offer('x')
+      .offer('a', 't')
+      .start()
+      .succeed()
+      .advance(100)
+      .start();
     expect(streamsOfRuns(a)).toEqual([['s'], [], []]);
   });
 
@@ -489,7 +566,11 @@ describe('streams', () => {
 describe('times', () => {
   it('`waited` is how long an id was ready, `took` how long its run was', () => {
     const a = queue().offer('a').advance(30).start().advance(50).succeed();
-    expect(a.take()).toMatchObject([{ kind: 'enqueued', at: 0 }, { kind: 'started', at: 30, waited: 30 }, { kind: 'succeeded', at: 80, took: 50 }]);
+    expect(a.take()).toMatchObject([
+      { kind: 'enqueued', at: 0 },
+      { kind: 'started', at: 30, waited: 30 },
+      { kind: 'succeeded', at: 80, took: 50 },
+    ]);
   });
 
   it('are never below 0, though the clock was set back', () => {
@@ -502,29 +583,48 @@ describe('times', () => {
 });
 
 describe('P2: stop', () => {
+  // prettier-ignore -- aligned
   it.each<Cell>([
-    { state: 'idle',                                   then: 'idle',      steps: [] },
-    { state: 'ready',                                  then: 'idle',      steps: ['dropped a, stopped, attempt 1'] },
-    { state: 'waiting, no failure',                    then: 'idle',      steps: ['dropped a, stopped, attempt 1'] },
-    { state: 'waiting after a failure, under embargo', then: 'idle',      steps: ['dropped a, stopped, attempt 2'] },
-    { state: 'waiting after a failure, embargo over',  then: 'idle',      steps: ['dropped a, stopped, attempt 2'] },
-    { state: 'running',                                then: 'running',   steps: [] },
-    { state: 'running, dirty',                         then: 'running',   steps: [] },
-    { state: 'abandoned, waiting',                     then: 'abandoned', steps: ['dropped a, stopped, attempt 2'] },
-    { state: 'abandoned, due',                         then: 'abandoned', steps: ['dropped a, stopped, attempt 2'] },
-    { state: 'abandoned, waiting, dirty',              then: 'abandoned', steps: ['dropped a, stopped, attempt 2', 'enqueued a, event', 'dropped a, stopped, attempt 1'] },
-    { state: 'abandoned, dropped',                     then: 'abandoned', steps: [] },
-    { state: 'abandoned, dropped, dirty',              then: 'abandoned', steps: ['enqueued a, event', 'dropped a, stopped, attempt 1'] },
-    { state: 'abandoned, dropped while dirty',         then: 'abandoned', steps: ['enqueued a, event', 'dropped a, stopped, attempt 1'] },
-  ])('an id that is $state: $then', cell((a) => a.stop()));
+    { state: 'idle', then: 'idle', steps: [] },
+    { state: 'ready', then: 'idle', steps: ['dropped a, stopped, attempt 1'] },
+    { state: 'waiting, no failure', then: 'idle', steps: ['dropped a, stopped, attempt 1'] },
+    { state: 'waiting after a failure, under embargo', then: 'idle', steps: ['dropped a, stopped, attempt 2'] },
+    { state: 'waiting after a failure, embargo over', then: 'idle', steps: ['dropped a, stopped, attempt 2'] },
+    { state: 'running', then: 'running', steps: [] },
+    { state: 'running, dirty', then: 'running', steps: [] },
+    { state: 'abandoned, waiting', then: 'abandoned', steps: ['dropped a, stopped, attempt 2'] },
+    { state: 'abandoned, due', then: 'abandoned', steps: ['dropped a, stopped, attempt 2'] },
+    {
+      state: 'abandoned, waiting, dirty',
+      then: 'abandoned',
+      steps: ['dropped a, stopped, attempt 2', 'enqueued a, event', 'dropped a, stopped, attempt 1'],
+    },
+    { state: 'abandoned, dropped', then: 'abandoned', steps: [] },
+    { state: 'abandoned, dropped, dirty', then: 'abandoned', steps: ['enqueued a, event', 'dropped a, stopped, attempt 1'] },
+    { state: 'abandoned, dropped while dirty', then: 'abandoned', steps: ['enqueued a, event', 'dropped a, stopped, attempt 1'] },
+  ])(
+    'an id that is $state: $then',
+    cell((a) => a.stop()),
+  );
 
+  // prettier-ignore -- aligned
   it.each<Cell & { readonly ends: (a: DrivenWorkqueue) => unknown }>([
-    { state: 'running',        then: 'idle', ends: (a) => a.succeed(),    steps: ['succeeded a, attempt 1'] },
-    { state: 'running',        then: 'idle', ends: (a) => a.succeed(300), steps: ['succeeded a, attempt 1'] },
-    { state: 'running',        then: 'idle', ends: (a) => a.fail(),       steps: ['dropped a, stopped, attempt 1'] },
-    { state: 'running, dirty', then: 'idle', ends: (a) => a.succeed(),    steps: ['succeeded a, attempt 1', 'enqueued a, event', 'dropped a, stopped, attempt 1'] },
-    { state: 'running, dirty', then: 'idle', ends: (a) => a.fail(),       steps: ['dropped a, stopped, attempt 1', 'enqueued a, event', 'dropped a, stopped, attempt 1'] },
-    { state: 'running',        then: 'abandoned', ends: (a) => a.abandon(), steps: ['dropped a, stopped, attempt 1', 'abandoned a'] },
+    { state: 'running', then: 'idle', ends: (a) => a.succeed(), steps: ['succeeded a, attempt 1'] },
+    { state: 'running', then: 'idle', ends: (a) => a.succeed(300), steps: ['succeeded a, attempt 1'] },
+    { state: 'running', then: 'idle', ends: (a) => a.fail(), steps: ['dropped a, stopped, attempt 1'] },
+    {
+      state: 'running, dirty',
+      then: 'idle',
+      ends: (a) => a.succeed(),
+      steps: ['succeeded a, attempt 1', 'enqueued a, event', 'dropped a, stopped, attempt 1'],
+    },
+    {
+      state: 'running, dirty',
+      then: 'idle',
+      ends: (a) => a.fail(),
+      steps: ['dropped a, stopped, attempt 1', 'enqueued a, event', 'dropped a, stopped, attempt 1'],
+    },
+    { state: 'running', then: 'abandoned', ends: (a) => a.abandon(), steps: ['dropped a, stopped, attempt 1', 'abandoned a'] },
   ])('a run that ends while stopping: $steps', ({ ends, ...expectation }) => {
     cell((a) => {
       a.stop();
@@ -533,7 +633,12 @@ describe('P2: stop', () => {
   });
 
   it('should report the error of a run that fails while stopping', () => {
-    expect(given.running().stop().fail('late').take().at(-1)).toMatchObject({ kind: 'dropped', reason: 'stopped', failure: 'thrown', error: 'late' });
+    expect(given.running().stop().fail('late').take().at(-1)).toMatchObject({
+      kind: 'dropped',
+      reason: 'stopped',
+      failure: 'thrown',
+      error: 'late',
+    });
   });
 
   it('should leave nothing armed', () => {
@@ -548,25 +653,42 @@ describe('P2: stop', () => {
 });
 
 describe('L2: reset', () => {
+  // prettier-ignore -- aligned
   it.each<Cell>([
-    { state: 'ready',                                  then: 'idle',      steps: ['dropped a, stopped, attempt 1'] },
-    { state: 'waiting after a failure, under embargo', then: 'idle',      steps: ['dropped a, stopped, attempt 2'] },
-    { state: 'running',                                then: 'idle',      steps: ['dropped a, stopped, attempt 1'] },
-    { state: 'running, dirty',                         then: 'idle',      steps: ['dropped a, stopped, attempt 1', 'enqueued a, event', 'dropped a, stopped, attempt 1'] },
-    { state: 'abandoned, waiting',                     then: 'abandoned', steps: ['dropped a, stopped, attempt 2'] },
-  ])('an id that is $state: $then', cell((a) => a.reset()));
+    { state: 'ready', then: 'idle', steps: ['dropped a, stopped, attempt 1'] },
+    { state: 'waiting after a failure, under embargo', then: 'idle', steps: ['dropped a, stopped, attempt 2'] },
+    { state: 'running', then: 'idle', steps: ['dropped a, stopped, attempt 1'] },
+    {
+      state: 'running, dirty',
+      then: 'idle',
+      steps: ['dropped a, stopped, attempt 1', 'enqueued a, event', 'dropped a, stopped, attempt 1'],
+    },
+    { state: 'abandoned, waiting', then: 'abandoned', steps: ['dropped a, stopped, attempt 2'] },
+  ])(
+    'an id that is $state: $then',
+    cell((a) => a.reset()),
+  );
 
   it('should keep a run whose promise is open abandoned', () => {
     const a = given.running();
     a.take();
     expect(a.reset(true).told()).toEqual(['dropped a, stopped, attempt 1', 'abandoned a']);
-    expect(a.offer('a').release('a').start().told()).toEqual(['merged a', 'released a', 'enqueued a, event', 'started a, event, attempt 1']);
+    expect(a.offer('a').release('a').start().told()).toEqual([
+      'merged a',
+      'released a',
+      'enqueued a, event',
+      'started a, event, attempt 1',
+    ]);
   });
 
   it('should let the queue go on empty, and forget all failures', () => {
     const a = given['waiting after a failure, under embargo']().reset();
     a.take();
-    expect(a.offer('a').start().fail().told()).toEqual(['enqueued a, event', 'started a, event, attempt 1', 'requeued a, attempt 1, delay 300']);
+    expect(a.offer('a').start().fail().told()).toEqual([
+      'enqueued a, event',
+      'started a, event, attempt 1',
+      'requeued a, attempt 1, delay 300',
+    ]);
   });
 
   it('should not undo a stop', () => {
@@ -578,12 +700,20 @@ describe('L2: reset', () => {
 });
 
 describe('giving up', () => {
+  // prettier-ignore -- aligned
   it.each<Cell>([
-    { state: 'ready',              then: 'idle', steps: ['dropped a, stopped, attempt 1'] },
-    { state: 'running, dirty',     then: 'idle', steps: ['dropped a, stopped, attempt 1', 'enqueued a, event', 'dropped a, stopped, attempt 1'] },
+    { state: 'ready', then: 'idle', steps: ['dropped a, stopped, attempt 1'] },
+    {
+      state: 'running, dirty',
+      then: 'idle',
+      steps: ['dropped a, stopped, attempt 1', 'enqueued a, event', 'dropped a, stopped, attempt 1'],
+    },
     { state: 'abandoned, waiting', then: 'idle', steps: ['dropped a, stopped, attempt 2'] },
     { state: 'abandoned, dropped', then: 'idle', steps: [] },
-  ])('an id that is $state: $then', cell((a) => a.giveUp()));
+  ])(
+    'an id that is $state: $then',
+    cell((a) => a.giveUp()),
+  );
 
   it('should leave nothing behind', () => {
     for (const state of Object.values(given)) {
@@ -595,7 +725,11 @@ describe('giving up', () => {
 
 it.each(['__proto__', 'constructor', 'hasOwnProperty', ' '])('Q4: %j is an ordinary id', (id) => {
   const driven = queue().offer(id).start().succeed();
-  expect(driven.take().map((step) => [step.kind, step.id])).toEqual([['enqueued', id], ['started', id], ['succeeded', id]]);
+  expect(driven.take().map((step) => [step.kind, step.id])).toEqual([
+    ['enqueued', id],
+    ['started', id],
+    ['succeeded', id],
+  ]);
   expect(driven.queue.size).toBe(0);
 });
 

@@ -22,7 +22,8 @@ const entries = Object.keys(exports)
   .map((entry) => entry.replace('.', name));
 
 const project = mkdtempSync(join(tmpdir(), 'kreconciler-package-'));
-const run = (command: string, ...args: string[]): string => execFileSync(command, args, { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+const run = (command: string, ...args: string[]): string =>
+  execFileSync(command, args, { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
 const write = (file: string, text: string): void => {
   writeFileSync(join(project, file), text);
 };
@@ -81,8 +82,24 @@ try {
   const peers = [...Object.keys(peerDependencies), 'typescript', '@types/node'].map((peer) => `${peer}@${devDependencies[peer] ?? ''}`);
   run('npm', 'install', '--no-audit', '--no-fund', '--silent', `./${tarball}`, ...peers);
 
-  write('esm.mjs', [...entries.map((entry) => `import * as _${String(entries.indexOf(entry))} from '${entry}';`), `import * as rxjs from 'rxjs';`, `import * as kreconciler from '${name}';`, loop].join('\n'));
-  write('cjs.cjs', [...entries.map((entry) => `require('${entry}');`), `const rxjs = require('rxjs');`, `const kreconciler = require('${name}');`, loop].join('\n'));
+  write(
+    'esm.mjs',
+    [
+      ...entries.map((entry) => `import * as _${String(entries.indexOf(entry))} from '${entry}';`),
+      `import * as rxjs from 'rxjs';`,
+      `import * as kreconciler from '${name}';`,
+      loop,
+    ].join('\n'),
+  );
+  write(
+    'cjs.cjs',
+    [
+      ...entries.map((entry) => `require('${entry}');`),
+      `const rxjs = require('rxjs');`,
+      `const kreconciler = require('${name}');`,
+      loop,
+    ].join('\n'),
+  );
   for (const file of ['esm.mjs', 'cjs.cjs']) process.stdout.write(`${file}: ${run('node', file)}`);
 
   run('npm', 'install', '--no-audit', '--no-fund', '--silent', 'jest@30.5.2');
@@ -96,7 +113,17 @@ try {
     ['node16', 'node16', ['types.mts', 'types.cts']],
     ['preserve', 'bundler', ['types.ts']],
   ] as const) {
-    const compilerOptions = { module, moduleResolution, target: 'es2022', lib: ['es2022'], types: ['node'], strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true };
+    const compilerOptions = {
+      module,
+      moduleResolution,
+      target: 'es2022',
+      lib: ['es2022'],
+      types: ['node'],
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      skipLibCheck: false,
+      noEmit: true,
+    };
     write('tsconfig.json', JSON.stringify({ compilerOptions, files }));
     run('npx', 'tsc');
     console.log(`types: ${moduleResolution} resolution, without skipLibCheck`);

@@ -5,7 +5,14 @@ import { StepLaws } from './step-laws.js';
 
 interface World {
   readonly laws: StepLaws[];
-  readonly limits: { delayResolution: number; delayQueueSize: number; maxItemRetries: number; maxReconcileTime: number; workerQueueSize: number; workerCount: number };
+  readonly limits: {
+    delayResolution: number;
+    delayQueueSize: number;
+    maxItemRetries: number;
+    maxReconcileTime: number;
+    workerQueueSize: number;
+    workerCount: number;
+  };
 }
 
 const oneOf = <T>(random: Random, ...items: readonly T[]): T => items[Math.floor(random() * items.length)]!;
@@ -17,17 +24,30 @@ const worlds = new WeakMap<Random, World>();
 const behaviours: ((context: SimulationContext<World>, random: Random) => Promise<Result | void> | Result | void)[] = [
   () => undefined,
   () => ({ requeueDelay: 5000 }),
-  () => { throw new Error('thrown'); },
+  () => {
+    throw new Error('thrown');
+  },
   () => ({ error: new RetryError('later', 700) }),
-  () => { throw new TerminalError('never'); },
+  () => {
+    throw new TerminalError('never');
+  },
   () => 'odd' as unknown as Result,
   () => of({}) as unknown as Promise<Result>,
   () => throwError(() => new Error('errored')) as unknown as Promise<Result>,
-  async ({ effect }) => { await effect('work', () => undefined); },
-  async ({ effect }) => { await Promise.all([effect('work', () => undefined), effect('work', () => undefined)]); },
+  async ({ effect }) => {
+    await effect('work', () => undefined);
+  },
+  async ({ effect }) => {
+    await Promise.all([effect('work', () => undefined), effect('work', () => undefined)]);
+  },
   async ({ read }) => ({ error: await read(() => 'reported') }),
-  async ({ sleep }, random) => { await sleep(random() * 3000); },
-  async ({ sleep, signal }) => { await sleep(1200); signal.throwIfAborted(); },
+  async ({ sleep }, random) => {
+    await sleep(random() * 3000);
+  },
+  async ({ sleep, signal }) => {
+    await sleep(1200);
+    signal.throwIfAborted();
+  },
 ];
 
 /** The engine itself: reconcilers that do anything, under every configuration, and the laws of its steps. */

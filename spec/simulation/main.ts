@@ -9,4 +9,6 @@ const [runs = 100_000, seed = 1] = process.argv.slice(2).map(Number);
 const began = performance.now();
 const report = await simulate(scenario, { runs, seed });
 const seconds = (performance.now() - began) / 1000;
-console.log(`${report.runs} scenarios with ${report.changes} events and ${report.faults} faults kept every law, in ${seconds.toFixed(1)} s (${Math.round(report.runs / seconds)} a second)`);
+console.log(
+  `${report.runs} scenarios with ${report.changes} events and ${report.faults} faults kept every law, in ${seconds.toFixed(1)} s (${Math.round(report.runs / seconds)} a second)`,
+);

@@ -37,7 +37,10 @@ export class StepLaws {
   /** Nothing is left undone: no event is untold, and while no lane is busy, no id is ready, and none is dirty that could run. */
   isAtRest(at: number): boolean {
     if (this.#arrived.length > 0) return false;
-    return this.#running.size > 0 || [...this.#ids.values()].every((known) => known.isAbandoned || (known.state !== 'ready' && !this.#isForgotten(known, at)));
+    return (
+      this.#running.size > 0 ||
+      [...this.#ids.values()].every((known) => known.isAbandoned || (known.state !== 'ready' && !this.#isForgotten(known, at)))
+    );
   }
 
   /** The loop is about to be given an event. */
@@ -54,7 +57,10 @@ export class StepLaws {
     // The step of an event is the next that is seen, so the events come in their order, and none is left out.
     law('A1: each event yields one step, which carries it', step.trigger === this.#arrived.shift());
     const isAnswer = kind === 'merged' || kind === 'rejected';
-    law('A1: what an event yields is enqueued, merged or rejected', step.trigger === undefined ? !isAnswer : isAnswer || (kind === 'enqueued' && step.reason === 'event'));
+    law(
+      'A1: what an event yields is enqueued, merged or rejected',
+      step.trigger === undefined ? !isAnswer : isAnswer || (kind === 'enqueued' && step.reason === 'event'),
+    );
     law('A1: its step tells of its id', step.trigger === undefined || step.trigger.id === id);
     if (kind === 'rejected') return;
     this.#ahead = Math.max(this.#ahead, step.at - at);
@@ -71,14 +77,20 @@ export class StepLaws {
         known.due = undefined;
         break;
       case 'merged':
-        law('S2: only an id that will run anyway absorbs events', known.state !== 'idle' || known.isAbandoned || known.failedAt !== undefined);
+        law(
+          'S2: only an id that will run anyway absorbs events',
+          known.state !== 'idle' || known.isAbandoned || known.failedAt !== undefined,
+        );
         if (known.state === 'running' || known.isAbandoned) known.isDirty = true;
         break;
       case 'started':
         law('A2: what starts was enqueued', known.state === 'ready');
         law('S1: an abandoned id does not start', !known.isAbandoned);
         law('S5: a lane runs one id at a time', !this.#running.has(worker));
-        law('E1: no run within the resolution after a failure', known.failedAt === undefined || at - known.failedAt >= this.limits.delayResolution - known.setBack - DUST);
+        law(
+          'E1: no run within the resolution after a failure',
+          known.failedAt === undefined || at - known.failedAt >= this.limits.delayResolution - known.setBack - DUST,
+        );
         this.#running.set(worker, id);
         known.state = 'running';
         known.isDirty = false;
@@ -108,7 +120,8 @@ export class StepLaws {
         // R4: forgotten, unless it is dirty: then it cools down first.
         known.failedAt = known.isDirty && step.failure !== undefined ? at : undefined;
         known.setBack = setBack;
-        if (step.reason !== 'stopped') law('A3: a budget is spent before it is said to be', step.reason !== 'retries' || step.attempt > this.limits.maxItemRetries);
+        if (step.reason !== 'stopped')
+          law('A3: a budget is spent before it is said to be', step.reason !== 'retries' || step.attempt > this.limits.maxItemRetries);
         break;
       case 'abandoned':
         law('O2: an id is abandoned once', !known.isAbandoned);
@@ -135,7 +148,11 @@ export class StepLaws {
 
   #known(id: string, worker: number): Known {
     let known = this.#ids.get(id);
-    if (known === undefined) this.#ids.set(id, (known = { worker, state: 'idle', isDirty: false, isAbandoned: false, failedAt: undefined, setBack: 0, due: undefined }));
+    if (known === undefined)
+      this.#ids.set(
+        id,
+        (known = { worker, state: 'idle', isDirty: false, isAbandoned: false, failedAt: undefined, setBack: 0, due: undefined }),
+      );
     return known;
   }
 }

@@ -13,9 +13,12 @@ import { until } from '../support/until.js';
  *
  *   npm run soak -- --for 600 --seed 42
  */
-const { values } = parseArgs({ options: { for: { type: 'string', default: '600' }, seed: { type: 'string', default: String(Date.now() % 1e6) } } });
+const { values } = parseArgs({
+  options: { for: { type: 'string', default: '600' }, seed: { type: 'string', default: String(Date.now() % 1e6) } },
+});
 const [seconds, seed] = [Number(values.for), Number(values.seed)];
-if (!(seconds > 0) || !Number.isInteger(seed)) throw new TypeError(`Expected --for to be a number > 0 and --seed an integer, got ${values.for} and ${values.seed}`);
+if (!(seconds > 0) || !Number.isInteger(seed))
+  throw new TypeError(`Expected --for to be a number > 0 and --seed an integer, got ${values.for} and ${values.seed}`);
 
 const BROKEN = ['', '{', '{ "command": 1 }', '{ "command": ["sleep"], "replicas": "x" }'];
 const IDS = ['a', 'b', 'c', 'd', 'e', 'f'];
@@ -119,7 +122,8 @@ async function restart(signal: NodeJS.Signals): Promise<void> {
   // It cannot end in good order before it has begun.
   if (signal === 'SIGTERM') await until('the supervisor has begun', () => supervisor.stdout !== '');
   const { code } = await supervisor.kill(signal);
-  if (signal !== 'SIGKILL' && code !== 0) faults.push(`The supervisor exited with code ${code ?? 'none'} on ${signal}: ${supervisor.stderr}`);
+  if (signal !== 'SIGKILL' && code !== 0)
+    faults.push(`The supervisor exited with code ${code ?? 'none'} on ${signal}: ${supervisor.stderr}`);
   supervisor = start();
 }
 
@@ -198,7 +202,8 @@ async function soak(): Promise<void> {
     await DEEDS[deed]?.act();
     done.set(deed, (done.get(deed) ?? 0) + 1);
     for (const [sleep, count] of counts()) {
-      if (count > (most.get(sleep) ?? 0)) faults.push(`After "${deed}": sleep ${sleep} runs ${count} times, at most ${most.get(sleep) ?? 0} were wanted`);
+      if (count > (most.get(sleep) ?? 0))
+        faults.push(`After "${deed}": sleep ${sleep} runs ${count} times, at most ${most.get(sleep) ?? 0} were wanted`);
     }
   }
 

@@ -34,7 +34,8 @@ export function checkAccounting(steps: readonly Step[], events?: readonly Trigge
       throw new Error(`${law}: ${step.kind} while ${life.state}\n${story.map((one) => JSON.stringify(one)).join('\n')}`);
     };
     if ((step.trigger !== undefined) !== carriesTrigger(step)) complain('A1');
-    if (step.kind in allowed && !(allowed[step.kind as keyof typeof allowed] as readonly string[]).includes(life.state)) complain('A2 to A4');
+    if (step.kind in allowed && !(allowed[step.kind as keyof typeof allowed] as readonly string[]).includes(life.state))
+      complain('A2 to A4');
     if (step.kind === 'enqueued' && life.state === 'idle' && step.trigger === undefined) complain('S2');
     follow(life, step, complain);
   }
@@ -51,7 +52,11 @@ export function checkAccounting(steps: readonly Step[], events?: readonly Trigge
 }
 
 function carriesTrigger(step: Step): boolean {
-  return step.kind === 'merged' || step.kind === 'rejected' || (step.kind === 'enqueued' && step.trigger !== undefined && step.reason === 'event');
+  return (
+    step.kind === 'merged' ||
+    step.kind === 'rejected' ||
+    (step.kind === 'enqueued' && step.trigger !== undefined && step.reason === 'event')
+  );
 }
 
 function follow(life: Life, step: Step, complain: (law: string) => never): void {

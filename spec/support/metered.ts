@@ -28,6 +28,9 @@ export function series(metrics: Map<string, MetricData>, name: string): { attrib
 
 /** The sum over all series whose attributes are as in `where`. */
 export function total(metrics: Map<string, MetricData>, name: string, where: Where = {}): number {
-  const matches = ({ attributes }: { attributes: Attributes }): boolean => Object.entries(where).every(([key, value]) => attributes[key] === value);
-  return series(metrics, name).filter(matches).reduce((sum, { value }) => sum + value, 0);
+  const matches = ({ attributes }: { attributes: Attributes }): boolean =>
+    Object.entries(where).every(([key, value]) => attributes[key] === value);
+  return series(metrics, name)
+    .filter(matches)
+    .reduce((sum, { value }) => sum + value, 0);
 }

@@ -1,5 +1,13 @@
 /* eslint-disable rxjs-x/no-exposed-subjects -- they are there for tests to turn */
-import { type ReconcileConfig, type Reconciler, type ReconcileSettings, reconcileSettings, type Step, type Trigger, type Workqueue } from 'kreconciler/operators';
+import {
+  type ReconcileConfig,
+  type Reconciler,
+  type ReconcileSettings,
+  reconcileSettings,
+  type Step,
+  type Trigger,
+  type Workqueue,
+} from 'kreconciler/operators';
 import { type Observable, Subject, type Subscription } from 'rxjs';
 import { reconcileWith } from '../../operators/reconcile.js';
 import { Clock } from './clock.js';
@@ -20,22 +28,29 @@ export class Rig {
   end: 'completed' | { readonly error: unknown } | undefined;
 
   /** @param onStep - an observer of the steps that may talk back */
-  constructor(reconciler: Reconciler, config: ReconcileConfig = {}, onStep: (step: Step, rig: Rig) => void = () => {}, source?: Observable<string | Trigger>) {
+  constructor(
+    reconciler: Reconciler,
+    config: ReconcileConfig = {},
+    onStep: (step: Step, rig: Rig) => void = () => {},
+    source?: Observable<string | Trigger>,
+  ) {
     Rig.current = this;
     const { clock: scheduler, stop, reset } = this;
     this.settings = reconcileSettings({ scheduler, stop, reset, delayResolution: 10, backoff: () => 10, ...config });
-    this.subscription = (source ?? this.events).pipe(reconcileWith(reconciler, this.settings, { inspector: (queue) => this.queues.push(queue) })).subscribe({
-      next: (step) => {
-        this.steps.push(step);
-        onStep(step, this);
-      },
-      error: (error: unknown) => {
-        this.end = { error };
-      },
-      complete: () => {
-        this.end = 'completed';
-      },
-    });
+    this.subscription = (source ?? this.events)
+      .pipe(reconcileWith(reconciler, this.settings, { inspector: (queue) => this.queues.push(queue) }))
+      .subscribe({
+        next: (step) => {
+          this.steps.push(step);
+          onStep(step, this);
+        },
+        error: (error: unknown) => {
+          this.end = { error };
+        },
+        complete: () => {
+          this.end = 'completed';
+        },
+      });
   }
 
   trigger(...ids: readonly string[]): void {

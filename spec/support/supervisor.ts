@@ -46,7 +46,9 @@ export class Supervisor {
 
   /** Waits for a step of `id`, of those after the first `skip` steps. */
   async step(id: string, kind: string, skip = 0): Promise<PrintedStep> {
-    return until(`${id} has ${kind}; stderr: ${this.stderr}`, () => this.steps.slice(skip).find((step) => step.id === id && step.kind === kind));
+    return until(`${id} has ${kind}; stderr: ${this.stderr}`, () =>
+      this.steps.slice(skip).find((step) => step.id === id && step.kind === kind),
+    );
   }
 
   async kill(signal: NodeJS.Signals): Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }> {

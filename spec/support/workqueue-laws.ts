@@ -45,7 +45,10 @@ export function brokenLaws(steps: readonly Step[], config: WorkqueueConfig, ende
         break;
       case 'rejected':
         law('Q1: refused though it was there', phase === 'idle' || phase === 'requeued');
-        law('Q1: refused though there was room', all().filter((other) => other.phase === 'enqueued' && other.byEvent).length >= config.workerQueueSize);
+        law(
+          'Q1: refused though there was room',
+          all().filter((other) => other.phase === 'enqueued' && other.byEvent).length >= config.workerQueueSize,
+        );
         break;
       case 'started':
         law('A2: started, but not enqueued', phase === 'enqueued');
@@ -69,7 +72,8 @@ export function brokenLaws(steps: readonly Step[], config: WorkqueueConfig, ende
       case 'dropped':
         if (phase === 'started') law('A3: a run that ended says how long it took', step.took !== undefined);
         else law('A2, A4: only a stop drops what did not run', phase !== 'idle' && step.reason === 'stopped' && step.took === undefined);
-        if (step.reason === 'delay_queue_full') law('Q3: dropped though there was room', all().filter((other) => other.phase === 'requeued').length >= config.delayQueueSize);
+        if (step.reason === 'delay_queue_full')
+          law('Q3: dropped though there was room', all().filter((other) => other.phase === 'requeued').length >= config.delayQueueSize);
         life.notBefore = phase === 'started' && life.dirty && step.reason !== 'stopped' ? step.at + config.delayResolution : -Infinity;
         Object.assign(life, { phase: 'idle', attempt: 0 });
         break;

@@ -110,7 +110,12 @@ expectTypeOf<{ [K in keyof ReconcileConfig]-?: undefined }>().toExtend<Reconcile
 expectTypeOf(reconcileSettings()).toEqualTypeOf<ReconcileSettings>();
 expectTypeOf<Extract<ReconcileSettings[keyof ReconcileSettings], undefined>>().toEqualTypeOf<never>();
 expectTypeOf<keyof ReconcileSettings>().toEqualTypeOf<keyof ReconcileConfig>();
-reconcile(() => undefined, { maxItemRetries: Infinity, stop: NEVER, reset: Promise.resolve(), workerHasher: (id, count) => id.length % count });
+reconcile(() => undefined, {
+  maxItemRetries: Infinity,
+  stop: NEVER,
+  reset: Promise.resolve(),
+  workerHasher: (id, count) => id.length % count,
+});
 // @ts-expect-error -- no such field
 reconcile(() => undefined, { workers: 4 });
 // @ts-expect-error -- a number is meant
@@ -134,11 +139,21 @@ new RetryError('later');
 
 // The other operators.
 expectTypeOf(of(5).pipe(whileLeading(of(true)))).toEqualTypeOf<Observable<number>>();
-expectTypeOf(of('a').pipe(whileLeading(Promise.resolve(true)), reconcile(() => undefined))).toEqualTypeOf<Observable<Step>>();
+expectTypeOf(
+  of('a').pipe(
+    whileLeading(Promise.resolve(true)),
+    reconcile(() => undefined),
+  ),
+).toEqualTypeOf<Observable<Step>>();
 // @ts-expect-error -- a leader says true or false
 whileLeading(of('yes'));
 expectTypeOf(snapshots()).toEqualTypeOf<OperatorFunction<Step, Snapshot>>();
-expectTypeOf<Snapshot>().toExtend<{ readonly ready: number; readonly running: number; readonly waiting: number; readonly abandoned: number }>();
+expectTypeOf<Snapshot>().toExtend<{
+  readonly ready: number;
+  readonly running: number;
+  readonly waiting: number;
+  readonly abandoned: number;
+}>();
 
 // The scheduler goes wherever rxjs takes one.
 expectTypeOf<DelayScheduler>().toExtend<SchedulerLike>();

@@ -27,8 +27,19 @@ export function loopInstruments(meter: Meter) {
     handleMillis: histogram(meter, 'kreconciler_handle_millis', 'How long a run took'),
     handleResult: counter(meter, 'kreconciler_handle_result', 'What became of an id'),
     requeueDelayMillis: histogram(meter, 'kreconciler_requeue_delay_millis', 'How long an id is to wait for its next run', 250, 86_400_000),
-    handlerPanic: counter(meter, 'kreconciler_handler_panic', 'Runs that threw or answered something odd, instead of reporting an error', ''),
-    convergenceMillis: histogram(meter, 'kreconciler_convergence_millis', 'From the first unserved event of an id to its success', 5, 3_600_000),
+    handlerPanic: counter(
+      meter,
+      'kreconciler_handler_panic',
+      'Runs that threw or answered something odd, instead of reporting an error',
+      '',
+    ),
+    convergenceMillis: histogram(
+      meter,
+      'kreconciler_convergence_millis',
+      'From the first unserved event of an id to its success',
+      5,
+      3_600_000,
+    ),
     gauges: {
       ready: gauge(meter, 'kreconciler_worker_queue_size', 'Ids that are ready'),
       waiting: gauge(meter, 'kreconciler_waiting', 'Ids that wait for a retry or a requeue'),

@@ -1,5 +1,14 @@
 import { createNoopMeter, type Meter, metrics } from '@opentelemetry/api';
-import { asyncScheduler, defer, finalize, from, type MonoTypeOperatorFunction, NEVER, type ObservableInput, type SchedulerLike } from 'rxjs';
+import {
+  asyncScheduler,
+  defer,
+  finalize,
+  from,
+  type MonoTypeOperatorFunction,
+  NEVER,
+  type ObservableInput,
+  type SchedulerLike,
+} from 'rxjs';
 import { callable, checkScheduler, listenable } from '../../../operators/config.js';
 import { expected } from '../../../operators/expected.js';
 import type { Step } from '../../../operators/types.js';

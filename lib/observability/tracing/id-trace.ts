@@ -1,4 +1,15 @@
-import { type Attributes, type Context, type Link, ROOT_CONTEXT, type Span, type SpanContext, SpanKind, SpanStatusCode, trace, type Tracer } from '@opentelemetry/api';
+import {
+  type Attributes,
+  type Context,
+  type Link,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Tracer,
+} from '@opentelemetry/api';
 import { shown } from '../../../operators/expected.js';
 import type { Dropped, Enqueued, Merged, Requeued, Started, Trigger } from '../../../operators/types.js';
 import { link, linkTo, MOST_LINKS } from './links.js';

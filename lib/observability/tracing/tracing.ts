@@ -83,10 +83,7 @@ export function tracing(config: TracingConfig = {}): Tracing {
         // One that stands for what may be registered later: there is no SDK now.
         if (given === undefined && now instanceof ProxyTracer) return steps;
         tracer = now;
-        return steps.pipe(
-          tapSafely(follow),
-          finalize(stop),
-        );
+        return steps.pipe(tapSafely(follow), finalize(stop));
       }),
     spanContext: (of) => {
       if (typeof of === 'string') return ids.get(of)?.spanContext;

@@ -9,7 +9,9 @@ type FastCheck = typeof fc;
 
 /** How the changes of `scenario` come to their values: from fast-check where they say so, else from a seed of their own. */
 export async function drawFor<W>({ changes }: Scenario<W>): Promise<Draw> {
-  const arbitraries = new Map(Object.entries(changes).flatMap(([name, change]) => (typeof change === 'function' ? [] : [[name, change.values] as const])));
+  const arbitraries = new Map(
+    Object.entries(changes).flatMap(([name, change]) => (typeof change === 'function' ? [] : [[name, change.values] as const])),
+  );
   const seed = (random: Random): number => Math.floor(random() * 2 ** 32);
   if (arbitraries.size === 0) return (random) => ({ value: seed(random) });
   const { Random: FastCheckRandom } = await fastCheck();
@@ -59,6 +61,9 @@ async function fastCheck(): Promise<FastCheck> {
   try {
     return await import('fast-check');
   } catch (error) {
-    throw new ScenarioError('A change of the scenario has `values`, which are drawn by fast-check, and that could not be loaded. Is it installed (npm i -D fast-check)?', { cause: error });
+    throw new ScenarioError(
+      'A change of the scenario has `values`, which are drawn by fast-check, and that could not be loaded. Is it installed (npm i -D fast-check)?',
+      { cause: error },
+    );
   }
 }

@@ -2,7 +2,11 @@ import type { Timer } from '../virtual-scheduler.js';
 import type { Fault } from './schedule.js';
 import type { Caller } from './environment.js';
 
-const NOTES: Readonly<Record<string, string>> = { lost: ', and its answer is lost', slow: ', late', overtime: ', and its answer is over time' };
+const NOTES: Readonly<Record<string, string>> = {
+  lost: ', and its answer is lost',
+  slow: ', late',
+  overtime: ', and its answer is over time',
+};
 
 /** Something that an attempt reads or changes: due when it happens, and what can go wrong then. */
 export class Operation<W, T> implements Timer {
@@ -41,7 +45,9 @@ export class Operation<W, T> implements Timer {
     }
     let value: T;
     try {
-      value = this.isEffect ? this.fn(environment.world, environment.elapsed) : environment.copy(this.fn(environment.seen, environment.elapsed));
+      value = this.isEffect
+        ? this.fn(environment.world, environment.elapsed)
+        : environment.copy(this.fn(environment.seen, environment.elapsed));
     } catch (error) {
       this.#note(` throws ${String(error)}`);
       this.#failed(error);
@@ -50,7 +56,10 @@ export class Operation<W, T> implements Timer {
     this.#note(NOTES[fault?.kind ?? ''] ?? '');
     if (this.isEffect) environment.touched(name, id, value);
     if (fault?.kind === 'lost') this.#failed(new Error(`Simulated: the answer of \`${name}\` was lost`));
-    else if (fault?.kind === 'overtime') environment.later((environment.limit === Infinity ? 0 : environment.limit) + fault.ms, () => { this.#succeeded(value); });
+    else if (fault?.kind === 'overtime')
+      environment.later((environment.limit === Infinity ? 0 : environment.limit) + fault.ms, () => {
+        this.#succeeded(value);
+      });
     else this.#succeeded(value);
   }
 

@@ -29,17 +29,19 @@ export class Replica<W> implements Host {
     this.#reconciler = scenario.reconciler({ now: () => scheduler.now(), random, triggers: this.#triggers });
     // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- it is one: see `Context` below
     const reconciler: Reconciler = (id, context) => this.#run(id, context as SimulatedAttempt<W>);
-    this.#loop = this.#events.pipe(reconcileWith(reconciler, { ...settings, reset: this.#reset }, { Context: SimulatedAttempt })).subscribe({
-      next: (step) => {
-        environment.stepped(step, index, process);
-      },
-      error: (error: unknown) => {
-        environment.fail('the loop failed', error);
-      },
-      complete: () => {
-        environment.fail('the loop completed');
-      },
-    });
+    this.#loop = this.#events
+      .pipe(reconcileWith(reconciler, { ...settings, reset: this.#reset }, { Context: SimulatedAttempt }))
+      .subscribe({
+        next: (step) => {
+          environment.stepped(step, index, process);
+        },
+        error: (error: unknown) => {
+          environment.fail('the loop failed', error);
+        },
+        complete: () => {
+          environment.fail('the loop completed');
+        },
+      });
   }
 
   /** An attempt goes on, which may hold something real. */

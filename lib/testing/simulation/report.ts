@@ -79,7 +79,9 @@ function describedChange({ at, id, name, value, simpler }: PlannedChange): strin
 
 function describedFault({ kind, id, nth, at, ms }: Fault): string {
   const span = `${String(ms)} ms`;
-  const when = { operation: `${id}, operation ${String(nth)}`, event: `${id}, event ${String(nth)}`, moment: `at ${String(at)} ms` }[tieOf(kind)];
+  const when = { operation: `${id}, operation ${String(nth)}`, event: `${id}, event ${String(nth)}`, moment: `at ${String(at)} ms` }[
+    tieOf(kind)
+  ];
   return `${when}: ${what(kind, span)}`;
 }
 

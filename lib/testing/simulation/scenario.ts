@@ -20,7 +20,20 @@ export type Random = () => number;
  * - `handover`: another replica leads, and for a while the old one has not noticed
  * - `clock`: the wall clock is set, forward or back
  */
-export type FaultKind = 'crash' | 'fail' | 'lost' | 'slow' | 'overtime' | 'drop' | 'duplicate' | 'delay' | 'reorder' | 'stale' | 'leadership' | 'handover' | 'clock';
+export type FaultKind =
+  | 'crash'
+  | 'fail'
+  | 'lost'
+  | 'slow'
+  | 'overtime'
+  | 'drop'
+  | 'duplicate'
+  | 'delay'
+  | 'reorder'
+  | 'stale'
+  | 'leadership'
+  | 'handover'
+  | 'clock';
 
 /** What fast-check's arbitraries are, as far as it matters here. */
 export interface ArbitraryLike<V> {

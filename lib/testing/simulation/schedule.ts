@@ -2,7 +2,21 @@ import { integer, oneOf, randomFrom, span } from './random.js';
 import type { FaultKind, Random, Scenario } from './scenario.js';
 
 /** All kinds of faults. */
-export const FAULTS = ['crash', 'fail', 'lost', 'slow', 'overtime', 'drop', 'duplicate', 'delay', 'reorder', 'stale', 'leadership', 'handover', 'clock'] as const satisfies readonly FaultKind[];
+export const FAULTS = [
+  'crash',
+  'fail',
+  'lost',
+  'slow',
+  'overtime',
+  'drop',
+  'duplicate',
+  'delay',
+  'reorder',
+  'stale',
+  'leadership',
+  'handover',
+  'clock',
+] as const satisfies readonly FaultKind[];
 
 /** A change of the world and its moment. */
 export interface PlannedChange {
@@ -68,7 +82,13 @@ export interface Size {
 export type Draw = (random: Random, change: string) => Pick<PlannedChange, 'value' | 'simpler'>;
 
 /** The schedule that belongs to `seed`. */
-export function planned<W>({ ids = DEFAULT_IDS, changes }: Scenario<W>, kinds: readonly FaultKind[], size: Size, seed: number, draw: Draw): Schedule {
+export function planned<W>(
+  { ids = DEFAULT_IDS, changes }: Scenario<W>,
+  kinds: readonly FaultKind[],
+  size: Size,
+  seed: number,
+  draw: Draw,
+): Schedule {
   const random = randomFrom(seed);
   const names = Object.keys(changes);
   const changesAhead: PlannedChange[] = [];
@@ -85,7 +105,8 @@ export function planned<W>({ ids = DEFAULT_IDS, changes }: Scenario<W>, kinds: r
   const swarm = some.length > 0 ? some : kinds;
   const faults: Fault[] = [];
   if (swarm.length > 0) {
-    for (let left = integer(random, 0, size.faults); left > 0; left--) faults.push(fault(random, oneOf(random, swarm), oneOf(random, ids), at));
+    for (let left = integer(random, 0, size.faults); left > 0; left--)
+      faults.push(fault(random, oneOf(random, swarm), oneOf(random, ids), at));
   }
   return { changes: changesAhead, faults };
 }

@@ -79,7 +79,11 @@ export class Simulation<W> implements SimulationEnvironment<W> {
     this.world = scenario.world(this.random);
     const loopConfig = typeof config === 'function' ? config(this.random, this.world) : (config ?? {});
     const { delayResolution = 250 } = loopConfig;
-    this.settings = reconcileSettings({ backoff: exponential({ initial: delayResolution, random: this.random }), ...loopConfig, scheduler: this.scheduler });
+    this.settings = reconcileSettings({
+      backoff: exponential({ initial: delayResolution, random: this.random }),
+      ...loopConfig,
+      scheduler: this.scheduler,
+    });
     const { maxReconcileTime } = this.settings;
     this.limit = maxReconcileTime === 0 ? Infinity : maxReconcileTime;
     this.streams = Object.entries(streams);
@@ -102,8 +106,14 @@ export class Simulation<W> implements SimulationEnvironment<W> {
     try {
       this.boot(0);
       const { changes, faults } = this.schedule;
-      new PlannedChanges(changes, this.scheduler, (change) => { this.#change(change); });
-      for (const fault of faults) if (tieOf(fault.kind) === 'moment') this.scheduler.after(fault.at, () => { this.#strike(fault); });
+      new PlannedChanges(changes, this.scheduler, (change) => {
+        this.#change(change);
+      });
+      for (const fault of faults)
+        if (tieOf(fault.kind) === 'moment')
+          this.scheduler.after(fault.at, () => {
+            this.#strike(fault);
+          });
       await this.#live(Math.max(changes.at(-1)?.at ?? 0, ...faults.map(({ at }) => at)));
     } finally {
       // What is at rest is garbage as it is, and to take it apart takes long.
@@ -234,7 +244,8 @@ export class Simulation<W> implements SimulationEnvironment<W> {
     const change = this.scenario.changes[name];
     if (change === undefined) throw new ScenarioError(`Expected the scenario to have the change \`${name}\` of the schedule`);
     this.note(`${id}: ${name} (from outside)`);
-    const message = typeof change === 'function' ? change(this.world, id, randomFrom(value as number)) : change.apply(this.world, id, value);
+    const message =
+      typeof change === 'function' ? change(this.world, id, randomFrom(value as number)) : change.apply(this.world, id, value);
     this.touched(name, id, message);
   }
 

@@ -18,7 +18,12 @@ export const burst: Case = {
 };
 
 async function atOnce(contender: Contender, ids: readonly string[]): Promise<Figures> {
-  const { push } = await contender.open(async () => { if (!race.goesOn()) await halt; }, { workerQueueSize: Infinity });
+  const { push } = await contender.open(
+    async () => {
+      if (!race.goesOn()) await halt;
+    },
+    { workerQueueSize: Infinity },
+  );
   const race = new Race(ids.length);
   for (const id of ids) push(id);
   return race.finished;

@@ -36,7 +36,9 @@ const hung = new Promise<void>(() => {});
 const WORK: Readonly<Record<'ready' | 'waiting', Work>> = {
   /** The first id never ends, so that the others are ready for good. */
   ready: () => hung,
-  waiting: async () => { throw ERROR; },
+  waiting: async () => {
+    throw ERROR;
+  },
 };
 
 async function heap(): Promise<number> {

@@ -9,12 +9,22 @@ const IN_FLIGHT = 2000;
 
 /** The reconcilers do nothing but call `refill`, which is false if the race is over. */
 const RECONCILERS = {
-  promise: (refill: () => boolean): Work => async () => { if (!refill()) await halt; },
-  sync: (refill: () => boolean): Work => () => { refill(); },
-  observable: (refill: () => boolean): Work => () => {
-    refill();
-    return of(undefined);
-  },
+  promise:
+    (refill: () => boolean): Work =>
+    async () => {
+      if (!refill()) await halt;
+    },
+  sync:
+    (refill: () => boolean): Work =>
+    () => {
+      refill();
+    },
+  observable:
+    (refill: () => boolean): Work =>
+    () => {
+      refill();
+      return of(undefined);
+    },
 };
 
 /** A steady flow: each run lets the next ids in, so that there are always 2,000 queued or running. */

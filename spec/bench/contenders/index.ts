@@ -5,9 +5,12 @@ export const contenders: Readonly<Record<string, () => Promise<Contender>>> = {
   kreconciler: async () => (await import('./kreconciler.js')).contender,
   controller: async () => (await import('./controller.js')).contender,
   'no-op telemetry': async () => (await import('./telemetry.js')).telemetry('metrics and traces, and no SDK registered'),
-  'SDK metrics': async () => (await import('./telemetry.js')).telemetry('metrics, by the real SDK', async () => (await import('../sdk.js')).metricsOnly()),
+  'SDK metrics': async () =>
+    (await import('./telemetry.js')).telemetry('metrics, by the real SDK', async () => (await import('../sdk.js')).metricsOnly()),
   'SDK metrics+traces': async () =>
-    (await import('./telemetry.js')).telemetry('metrics and traces, by the real SDK, each id sampled', async () => (await import('../sdk.js')).metricsAndTraces()),
+    (await import('./telemetry.js')).telemetry('metrics and traces, by the real SDK, each id sampled', async () =>
+      (await import('../sdk.js')).metricsAndTraces(),
+    ),
   fastq: async () => (await import('./fastq.js')).contender,
   'p-queue': async () => (await import('./p-queue.js')).contender,
   bottleneck: async () => (await import('./bottleneck.js')).contender,

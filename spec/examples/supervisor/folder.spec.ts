@@ -32,7 +32,10 @@ describe('Folder', () => {
 
   it('should say which file is broken, by an error that no retry can mend', async () => {
     write('a.json', '{');
-    await expect(folder.read('a')).rejects.toMatchObject({ name: 'TerminalError', message: expect.stringMatching(/^a\.json: Expected the file to be JSON: /) as string });
+    await expect(folder.read('a')).rejects.toMatchObject({
+      name: 'TerminalError',
+      message: expect.stringMatching(/^a\.json: Expected the file to be JSON: /) as string,
+    });
   });
 
   it('should not take a folder that is gone for one that wants nothing', async () => {

@@ -15,7 +15,10 @@ describe('a step', () => {
     [{ ...base, kind: 'started', attempt: 2, reason: 'retry', streams: [], waited: 0 }, 'started, attempt 2'],
     [{ ...base, kind: 'succeeded', attempt: 1, took: 1234 }, 'succeeded in 1.23 s'],
     [{ ...base, kind: 'requeued', attempt: 1, took: 1, delay: 500 }, 'runs again in 0.50 s'],
-    [{ ...base, kind: 'requeued', attempt: 1, took: 1, delay: 30_000, failure: 'thrown', error: new Error('no') }, 'failed, tries again in 30 s: no'],
+    [
+      { ...base, kind: 'requeued', attempt: 1, took: 1, delay: 30_000, failure: 'thrown', error: new Error('no') },
+      'failed, tries again in 30 s: no',
+    ],
     [{ ...base, kind: 'dropped', attempt: 1, reason: 'terminal', failure: 'thrown', error: 'no' }, 'dropped: terminal: no'],
     [{ ...base, kind: 'dropped', attempt: 1, reason: 'stopped' }, 'dropped: stopped'],
     [{ ...base, kind: 'abandoned' }, 'abandoned: its run does not end'],

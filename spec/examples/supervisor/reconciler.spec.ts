@@ -69,10 +69,20 @@ describe('supervise', () => {
     ['stop only what is too many', service(1), [[0], [1], [2]], ['stop a.1 v1', 'stop a.2 v1']],
     ['stop all if none is wanted', service(0), [[0]], ['stop a.0 v1']],
     ['stop all of which there is no file', undefined, [[0], [1, 'v0']], ['stop a.0 v1', 'stop a.1 v0']],
-    ['restart what has changed, and stop all of it first', service(2, 'v2'), [[0], [1], [0, 'v2']], ['stop a.0 v1', 'stop a.1 v1', 'start a.1 v2']],
+    [
+      'restart what has changed, and stop all of it first',
+      service(2, 'v2'),
+      [[0], [1], [0, 'v2']],
+      ['stop a.0 v1', 'stop a.1 v1', 'start a.1 v2'],
+    ],
     ['keep the first of two with one number', service(1), [[0], [0]], ['stop a.0 v1']],
     ['bury and replace at once what was killed', service(1), [[0, 'v1', killed]], ['stop a.0 v1', 'start a.0 v1']],
-    ['bury what has crashed with a version that is wanted no more', service(1, 'v2'), [[0, 'v1', crashed]], ['stop a.0 v1', 'start a.0 v2']],
+    [
+      'bury what has crashed with a version that is wanted no more',
+      service(1, 'v2'),
+      [[0, 'v1', crashed]],
+      ['stop a.0 v1', 'start a.0 v2'],
+    ],
     ['do nothing about nothing', undefined, [], []],
   ])('should %s', async (_, wanted, found, done) => {
     const world = new World();

@@ -29,7 +29,10 @@ const supervisor: Scenario<World> = {
       const living = processes.filter((process) => process.id === id && isAlive(process));
       const victim = oneOf(random, living);
       if (victim === undefined) return;
-      const ending = oneOf(random, [{ how: 'exited with code 1', crashed: true }, { how: 'was ended by SIGKILL', crashed: false }]);
+      const ending = oneOf(random, [
+        { how: 'exited with code 1', crashed: true },
+        { how: 'was ended by SIGKILL', crashed: false },
+      ]);
       processes[processes.indexOf(victim)] = { ...victim, ending: ending! };
     },
   },
@@ -86,6 +89,8 @@ describe("The supervisor's reconciler", () => {
     };
     // Nor while there are two supervisors, which a lock prevents, or an old copy is read of what it reads itself.
     const kinds = FAULTS.filter((kind) => !['crash', 'handover', 'stale'].includes(kind));
-    await expect(simulate({ ...supervisor, invariants: { 'one process a number': twice } }, { runs: 1000, kinds })).resolves.toMatchObject({ runs: 1000 });
+    await expect(simulate({ ...supervisor, invariants: { 'one process a number': twice } }, { runs: 1000, kinds })).resolves.toMatchObject({
+      runs: 1000,
+    });
   }, 120_000);
 });

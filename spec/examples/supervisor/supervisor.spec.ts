@@ -102,7 +102,10 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
     const [pid] = await running(a, 1);
     await supervisor.step('other', 'succeeded');
     place.write('a', '{ "command": ');
-    expect((await supervisor.step('a', 'dropped')).error).toEqual({ name: 'TerminalError', message: 'a.json: Expected the file to be JSON: Unexpected end of JSON input' });
+    expect((await supervisor.step('a', 'dropped')).error).toEqual({
+      name: 'TerminalError',
+      message: 'a.json: Expected the file to be JSON: Unexpected end of JSON input',
+    });
     expect(sleepers(a)).toEqual([pid]);
     place.write('a', sleep(b));
     await running(b, 1);
@@ -123,7 +126,9 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
     const failed = await supervisor.step('a', 'requeued');
     expect(failed.error?.message).toMatch(message);
     expect(failed.delay).toBeLessThan(700);
-    await until('it waits longer', () => supervisor.steps.some(({ id, kind, delay = 0 }) => id === 'a' && kind === 'requeued' && delay > 1500));
+    await until('it waits longer', () =>
+      supervisor.steps.some(({ id, kind, delay = 0 }) => id === 'a' && kind === 'requeued' && delay > 1500),
+    );
     await running(b, 1);
   });
 
@@ -245,7 +250,9 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
     await begun(place);
     const second = place.supervise();
     expect(await second.exited).toEqual({ code: 1, signal: null });
-    expect(second.stderr).toBe(`Another supervisor (pid ${first.process.pid}) looks after ${place.dir} or keeps its state in ${place.state}\n`);
+    expect(second.stderr).toBe(
+      `Another supervisor (pid ${first.process.pid}) looks after ${place.dir} or keeps its state in ${place.state}\n`,
+    );
     const elsewhere = place.supervise('--state', `${place.state}-2`);
     expect(await elsewhere.exited).toEqual({ code: 1, signal: null });
   });
@@ -270,4 +277,3 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
     expect(sleepers(a)).toEqual([]);
   });
 });
-

@@ -4,7 +4,9 @@ import { draw, follow, type News, type Rows } from '../../../examples/supervisor
 
 const death = (id: string) => ({ death: { key: '', id, replica: 0, version: '', pid: 1 } });
 const status = (id: string, desired: number, running: number) => ({ status: { id, desired, running } });
-const failed = (id: string, error: unknown): News => ({ step: { kind: 'requeued', id, worker: 0, at: 0, attempt: 1, took: 1, delay: 1, failure: 'thrown', error } });
+const failed = (id: string, error: unknown): News => ({
+  step: { kind: 'requeued', id, worker: 0, at: 0, attempt: 1, took: 1, delay: 1, failure: 'thrown', error },
+});
 const succeeded = (id: string): News => ({ step: { kind: 'succeeded', id, worker: 0, at: 0, attempt: 1, took: 1 } });
 const table = (news: readonly News[], size = { columns: 80, lines: 10 }) => draw(news.reduce<Rows>(follow, new Map()), size);
 

@@ -19,15 +19,17 @@ export const scenario: Scenario<World> = {
     watch: { on: ['want'], list: ({ wanted }) => Object.keys(wanted) },
     resync: { every: 60_000, list: ({ wanted }) => Object.keys(wanted) },
   },
-  reconciler: () => async (id, { read, effect }) => {
-    const { number, isDone } = await read(({ next, numbers }) => ({ number: next, isDone: numbers[id] !== undefined }));
-    if (isDone) return;
-    await effect('assign', (world) => {
-      if (world.next !== number) throw new Error('409 Conflict');
-      world.numbers[id] = number;
-      world.next = number + 1;
-    });
-  },
+  reconciler:
+    () =>
+    async (id, { read, effect }) => {
+      const { number, isDone } = await read(({ next, numbers }) => ({ number: next, isDone: numbers[id] !== undefined }));
+      if (isDone) return;
+      await effect('assign', (world) => {
+        if (world.next !== number) throw new Error('409 Conflict');
+        world.numbers[id] = number;
+        world.next = number + 1;
+      });
+    },
   converged: ({ wanted, numbers }) => Object.keys(wanted).every((id) => numbers[id] !== undefined),
   invariants: {
     'a number is given once': ({ numbers, next }) => {

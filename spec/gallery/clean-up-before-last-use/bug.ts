@@ -22,20 +22,22 @@ export const scenario: Scenario<World> = {
     watch: { on: ['want', 'drop'], list: ({ wanted }) => Object.keys(wanted) },
     resync: { every: 60_000, list: ({ wanted }) => Object.keys(wanted) },
   },
-  reconciler: () => async (id, { read, effect }) => {
-    const { isWanted, isKnown } = await read(({ wanted, records }) => ({ isWanted: wanted[id] === true, isKnown: records[id] === true }));
-    const put = (name: 'records' | 'machines', value: boolean): Promise<void> =>
-      effect(`${name}: ${String(value)}`, (world) => {
-        world[name][id] = value;
-      });
-    if (isWanted) {
-      await put('records', true);
-      await put('machines', true);
-    } else if (isKnown) {
-      await put('records', false);
-      await put('machines', false);
-    }
-  },
+  reconciler:
+    () =>
+    async (id, { read, effect }) => {
+      const { isWanted, isKnown } = await read(({ wanted, records }) => ({ isWanted: wanted[id] === true, isKnown: records[id] === true }));
+      const put = (name: 'records' | 'machines', value: boolean): Promise<void> =>
+        effect(`${name}: ${String(value)}`, (world) => {
+          world[name][id] = value;
+        });
+      if (isWanted) {
+        await put('records', true);
+        await put('machines', true);
+      } else if (isKnown) {
+        await put('records', false);
+        await put('machines', false);
+      }
+    },
   converged: ({ wanted, machines }) => Object.keys(wanted).every((id) => wanted[id] === (machines[id] ?? false)),
   faults: except('overtime', 'leadership', 'handover'),
 };

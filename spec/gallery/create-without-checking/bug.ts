@@ -17,9 +17,11 @@ export const scenario: Scenario<World> = {
     watch: { on: ['want'], list: ({ wanted }) => Object.keys(wanted) },
     resync: { every: 60_000, list: ({ wanted }) => Object.keys(wanted) },
   },
-  reconciler: () => async (id, { effect }) => {
-    await effect('create', ({ machines }) => machines.push(id));
-  },
+  reconciler:
+    () =>
+    async (id, { effect }) => {
+      await effect('create', ({ machines }) => machines.push(id));
+    },
   converged: ({ wanted, machines }) => Object.keys(wanted).every((id) => machines.includes(id)),
   invariants: { 'one machine an id': ({ machines }) => new Set(machines).size === machines.length },
 };

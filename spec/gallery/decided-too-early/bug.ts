@@ -22,13 +22,15 @@ export const scenario: Scenario<World> = {
     watch: { on: ['want', 'drop'], list: ({ wanted }) => Object.keys(wanted) },
     resync: { every: 60_000, list: ({ wanted }) => Object.keys(wanted) },
   },
-  reconciler: () => async (id, { read, effect }) => {
-    const isWanted = (await read(({ wanted }) => wanted[id])) === true;
-    await effect(isWanted ? 'start' : 'stop', (world) => {
-      if (isWanted && world.wanted[id] !== true) world.wasForced = true;
-      world.running[id] = isWanted;
-    });
-  },
+  reconciler:
+    () =>
+    async (id, { read, effect }) => {
+      const isWanted = (await read(({ wanted }) => wanted[id])) === true;
+      await effect(isWanted ? 'start' : 'stop', (world) => {
+        if (isWanted && world.wanted[id] !== true) world.wasForced = true;
+        world.running[id] = isWanted;
+      });
+    },
   converged: ({ wanted, running }) => Object.keys(wanted).every((id) => wanted[id] === (running[id] ?? false)),
   invariants: { 'nothing starts against the will of its owner': ({ wasForced }) => !wasForced },
   faults: except('stale', 'overtime'),

@@ -20,12 +20,14 @@ export const scenario: Scenario<World> = {
     watch: { on: ['want', 'drop'], list: ({ wanted }) => Object.keys(wanted) },
     resync: { every: 60_000, list: ({ wanted }) => Object.keys(wanted) },
   },
-  reconciler: () => async (id, { read, effect }) => {
-    const isWanted = await read(({ wanted }) => wanted[id]);
-    if (isWanted !== true) return;
-    await effect('put', ({ records }) => {
-      records[id] = true;
-    });
-  },
+  reconciler:
+    () =>
+    async (id, { read, effect }) => {
+      const isWanted = await read(({ wanted }) => wanted[id]);
+      if (isWanted !== true) return;
+      await effect('put', ({ records }) => {
+        records[id] = true;
+      });
+    },
   converged: ({ wanted, records }) => Object.keys(wanted).every((id) => wanted[id] === (records[id] ?? false)),
 };

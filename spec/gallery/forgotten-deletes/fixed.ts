@@ -20,11 +20,13 @@ export const scenario: Scenario<World> = {
     watch: { on: ['want', 'drop'], list: ({ wanted }) => Object.keys(wanted) },
     resync: { every: 60_000, list: ({ wanted }) => Object.keys(wanted) },
   },
-  reconciler: () => async (id, { read, effect }) => {
-    const isWanted = await read(({ wanted }) => wanted[id]);
-    await effect('put', ({ records }) => {
-      records[id] = isWanted === true;
-    });
-  },
+  reconciler:
+    () =>
+    async (id, { read, effect }) => {
+      const isWanted = await read(({ wanted }) => wanted[id]);
+      await effect('put', ({ records }) => {
+        records[id] = isWanted === true;
+      });
+    },
   converged: ({ wanted, records }) => Object.keys(wanted).every((id) => wanted[id] === (records[id] ?? false)),
 };

@@ -17,16 +17,18 @@ export const scenario: Scenario<World> = {
     watch: { on: ['want'], list: ({ wanted }) => Object.keys(wanted) },
     resync: { every: 60_000, list: ({ wanted }) => Object.keys(wanted) },
   },
-  reconciler: () => async (id, { read, effect }) => {
-    const before = await read(({ phase }) => phase[id]);
-    if (before === 'started') return;
-    await effect('announce', ({ phase }) => {
-      phase[id] ??= 'starting';
-    });
-    await effect('start', ({ phase }) => {
-      phase[id] = 'started';
-    });
-    return {};
-  },
+  reconciler:
+    () =>
+    async (id, { read, effect }) => {
+      const before = await read(({ phase }) => phase[id]);
+      if (before === 'started') return;
+      await effect('announce', ({ phase }) => {
+        phase[id] ??= 'starting';
+      });
+      await effect('start', ({ phase }) => {
+        phase[id] = 'started';
+      });
+      return {};
+    },
   converged: ({ wanted, phase }) => Object.keys(wanted).every((id) => phase[id] === 'started'),
 };

@@ -18,12 +18,14 @@ export const scenario: Scenario<World> = {
     watch: { on: ['scale'], list: ({ wanted }) => Object.keys(wanted) },
     resync: { every: 60_000, list: ({ wanted }) => Object.keys(wanted) },
   },
-  reconciler: () => async (id, { read, effect }) => {
-    const size = await read(({ wanted }) => wanted[id] ?? 0);
-    await effect('scale down or up', ({ actual }) => {
-      actual[id] = size;
-    });
-  },
+  reconciler:
+    () =>
+    async (id, { read, effect }) => {
+      const size = await read(({ wanted }) => wanted[id] ?? 0);
+      await effect('scale down or up', ({ actual }) => {
+        actual[id] = size;
+      });
+    },
   converged: ({ wanted, actual }) => Object.keys(wanted).every((id) => wanted[id] === actual[id]),
   faults: except('stale', 'handover'),
 };

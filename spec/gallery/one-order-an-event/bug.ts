@@ -31,6 +31,9 @@ export const scenario: Scenario<World> = {
     };
   },
   converged: ({ wanted, shipped }) => Object.keys(wanted).every((id) => wanted[id] === shipped[id]),
-  invariants: { 'no more is shipped than was ordered': ({ wanted, shipped }) => Object.keys(shipped).every((id) => (shipped[id] ?? 0) <= (wanted[id] ?? 0)) },
+  invariants: {
+    'no more is shipped than was ordered': ({ wanted, shipped }) =>
+      Object.keys(shipped).every((id) => (shipped[id] ?? 0) <= (wanted[id] ?? 0)),
+  },
   faults: ['crash', 'fail', 'lost', 'drop', 'duplicate', 'clock'],
 };

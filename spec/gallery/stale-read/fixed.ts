@@ -18,13 +18,15 @@ export const scenario: Scenario<World> = {
     watch: { on: ['want'], list: ({ wanted }) => Object.keys(wanted) },
     resync: { every: 60_000, list: ({ wanted }) => Object.keys(wanted) },
   },
-  reconciler: () => async (id, { read, effect }) => {
-    if (await read(({ machines }) => machines.includes(id))) return;
-    await effect('create', ({ machines }) => {
-      if (machines.includes(id)) throw new Error('409 Conflict');
-      machines.push(id);
-    });
-  },
+  reconciler:
+    () =>
+    async (id, { read, effect }) => {
+      if (await read(({ machines }) => machines.includes(id))) return;
+      await effect('create', ({ machines }) => {
+        if (machines.includes(id)) throw new Error('409 Conflict');
+        machines.push(id);
+      });
+    },
   converged: ({ wanted, machines }) => Object.keys(wanted).every((id) => machines.includes(id)),
   invariants: { 'one machine an id': ({ machines }) => new Set(machines).size === machines.length },
   faults: except('handover'),

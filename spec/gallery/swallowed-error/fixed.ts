@@ -19,20 +19,22 @@ export const scenario: Scenario<World> = {
     watch: { on: ['scale'], list: ({ wanted }) => Object.keys(wanted) },
     resync: { every: 60_000, list: ({ wanted }) => Object.keys(wanted) },
   },
-  reconciler: () => async (id, { read, effect }) => {
-    const { size, done } = await read(({ wanted, done }) => ({ size: wanted[id] ?? 0, done: done[id] }));
-    if (size === done) return;
-    try {
-      await effect('resize', ({ actual }) => {
-        actual[id] = size;
+  reconciler:
+    () =>
+    async (id, { read, effect }) => {
+      const { size, done } = await read(({ wanted, done }) => ({ size: wanted[id] ?? 0, done: done[id] }));
+      if (size === done) return;
+      try {
+        await effect('resize', ({ actual }) => {
+          actual[id] = size;
+        });
+      } catch (error) {
+        return { error };
+      }
+      return effect('record', ({ done }) => {
+        done[id] = size;
       });
-    } catch (error) {
-      return { error };
-    }
-    return effect('record', ({ done }) => {
-      done[id] = size;
-    });
-  },
+    },
   converged: ({ wanted, actual }) => Object.keys(wanted).every((id) => wanted[id] === actual[id]),
   faults: except('leadership', 'handover'),
 };

@@ -21,17 +21,23 @@ export const scenario: Scenario<World> = {
     watch: { on: ['scale'], list: ({ wanted }) => Object.keys(wanted) },
     resync: { every: 60_000, list: ({ wanted }) => Object.keys(wanted) },
   },
-  reconciler: ({ now }) => async (id, { read, effect }) => {
-    const { size, isDone, since } = await read(({ wanted, actual, appliedAt }) => ({ size: wanted[id] ?? 0, isDone: wanted[id] === actual[id], since: appliedAt[id] ?? -Infinity }));
-    if (isDone) return {};
-    const pause = since + PAUSE - now();
-    if (pause > 0 && pause <= PAUSE) return { requeueDelay: pause };
-    await effect('apply', ({ actual, appliedAt }) => {
-      actual[id] = size;
-      appliedAt[id] = now();
-    });
-    return {};
-  },
+  reconciler:
+    ({ now }) =>
+    async (id, { read, effect }) => {
+      const { size, isDone, since } = await read(({ wanted, actual, appliedAt }) => ({
+        size: wanted[id] ?? 0,
+        isDone: wanted[id] === actual[id],
+        since: appliedAt[id] ?? -Infinity,
+      }));
+      if (isDone) return {};
+      const pause = since + PAUSE - now();
+      if (pause > 0 && pause <= PAUSE) return { requeueDelay: pause };
+      await effect('apply', ({ actual, appliedAt }) => {
+        actual[id] = size;
+        appliedAt[id] = now();
+      });
+      return {};
+    },
   converged: ({ wanted, actual }) => Object.keys(wanted).every((id) => wanted[id] === actual[id]),
   faults: except('stale', 'handover'),
 };

@@ -18,14 +18,16 @@ export const scenario: Scenario<World> = {
     watch: { on: ['want'], list: ({ wanted }) => Object.keys(wanted) },
     resync: { every: 60_000, list: ({ wanted }) => Object.keys(wanted) },
   },
-  reconciler: () => async (id, { effect }) => {
-    await effect('attach', ({ attached }) => {
-      attached[id] = true;
-    });
-    await effect('create volume', ({ volumes }) => {
-      volumes[id] = true;
-    });
-  },
+  reconciler:
+    () =>
+    async (id, { effect }) => {
+      await effect('attach', ({ attached }) => {
+        attached[id] = true;
+      });
+      await effect('create volume', ({ volumes }) => {
+        volumes[id] = true;
+      });
+    },
   converged: ({ wanted, volumes, attached }) => Object.keys(wanted).every((id) => volumes[id] === true && attached[id] === true),
   invariants: { 'what is attached exists': ({ volumes, attached }) => Object.keys(attached).every((id) => volumes[id] === true) },
 };

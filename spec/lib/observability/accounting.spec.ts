@@ -1,7 +1,18 @@
 import { concatMap, from, ignoreElements, map, merge, NEVER, type Observable, of, timer, VirtualTimeScheduler } from 'rxjs';
 import { expect, it } from 'vitest';
 import { instrument, noopLogger } from 'kreconciler';
-import { constant, type Dropped, reconcile, type Reconciler, type Requeued, type Result, type Step, type Succeeded, TerminalError, type Trigger } from 'kreconciler/operators';
+import {
+  constant,
+  type Dropped,
+  reconcile,
+  type Reconciler,
+  type Requeued,
+  type Result,
+  type Step,
+  type Succeeded,
+  TerminalError,
+  type Trigger,
+} from 'kreconciler/operators';
 import { meteredSdk, series, total } from '../../support/metered.js';
 import { tracedSdk } from '../../support/traced.js';
 
@@ -19,14 +30,22 @@ function fate(scheduler: VirtualTimeScheduler): Reconciler {
   const takes = (ms: number): Observable<never> => timer(ms, scheduler).pipe(ignoreElements());
   return (id, { attempt, reason }) => {
     switch (Number(id) % 10) {
-      case 3: return attempt < 3 ? { error: id } : undefined;
-      case 4: throw new Error(`always ${id}`);
-      case 5: throw new TerminalError(id);
-      case 6: return reason === 'event' ? { requeueDelay: 1000 } : undefined;
-      case 7: return attempt === 1 ? ('odd' as Result) : undefined;
-      case 8: return takes(3);
-      case 9: return attempt === 1 ? NEVER : undefined;
-      default: return undefined;
+      case 3:
+        return attempt < 3 ? { error: id } : undefined;
+      case 4:
+        throw new Error(`always ${id}`);
+      case 5:
+        throw new TerminalError(id);
+      case 6:
+        return reason === 'event' ? { requeueDelay: 1000 } : undefined;
+      case 7:
+        return attempt === 1 ? ('odd' as Result) : undefined;
+      case 8:
+        return takes(3);
+      case 9:
+        return attempt === 1 ? NEVER : undefined;
+      default:
+        return undefined;
     }
   };
 }
@@ -34,7 +53,9 @@ function fate(scheduler: VirtualTimeScheduler): Reconciler {
 /** In bursts that are more than the queues hold; some ids twice, some unroutable, some that are none. */
 function events(scheduler: VirtualTimeScheduler): Observable<Trigger> {
   const ids = Array.from({ length: IDS }, (_, n) => String(n));
-  const bursts = Array.from({ length: IDS / 500 }, (_, n) => ids.slice(n * 500, (n + 1) * 500).flatMap((id) => (Number(id) % 7 === 0 ? [id, id] : Number(id) % 501 === 0 ? [id, ''] : [id])));
+  const bursts = Array.from({ length: IDS / 500 }, (_, n) =>
+    ids.slice(n * 500, (n + 1) * 500).flatMap((id) => (Number(id) % 7 === 0 ? [id, id] : Number(id) % 501 === 0 ? [id, ''] : [id])),
+  );
   return from(bursts).pipe(
     concatMap((burst) => merge(of(...burst), timer(500, scheduler).pipe(ignoreElements()))),
     map((id, n) => ({ id, stream: STREAMS[n % STREAMS.length]! })),
@@ -113,7 +134,9 @@ it('agrees with the steps to the last one, over 10,000 ids of mixed outcomes, wi
     expect(total(all, `kreconciler_${name}`, where), `${name} ${JSON.stringify(where)}`).toBe(expectation);
   }
   for (let worker = 0; worker < WORKERS; worker++) {
-    expect(total(all, 'kreconciler_dequeue', { workerId: worker, workerName: `lane ${worker}` })).toBe(count((step) => step.kind === 'started' && step.worker === worker));
+    expect(total(all, 'kreconciler_dequeue', { workerId: worker, workerName: `lane ${worker}` })).toBe(
+      count((step) => step.kind === 'started' && step.worker === worker),
+    );
   }
   expect(total(all, 'kreconciler_handle_millis')).toBe(total(all, 'kreconciler_dequeue'));
 

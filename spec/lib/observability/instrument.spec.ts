@@ -34,7 +34,10 @@ describe('instrument', () => {
     const metrics = meteredSdk();
     const traces = tracedSdk();
     const { logger, lines } = logged();
-    const telemetry = instrument({ logger, meterProvider: metrics.provider, tracerProvider: traces.provider }, { name: 'zones', leading: of(true) });
+    const telemetry = instrument(
+      { logger, meterProvider: metrics.provider, tracerProvider: traces.provider },
+      { name: 'zones', leading: of(true) },
+    );
     await run(telemetry, (_, context) => {
       telemetry.loggerFor(context).info('hello', { zone: 'a' });
     });
@@ -58,8 +61,15 @@ describe('instrument', () => {
       await lastValueFrom(go, { defaultValue: undefined });
       telemetry.loggerFor(context).info('late');
     };
-    const done = lastValueFrom(of('x').pipe(reconcile(telemetry.traced(reconciler), { maxReconcileTime: 1, maxItemRetries: 1, delayResolution: 5 }), telemetry.steps));
-    setTimeout(() => { go.complete(); }, 30);
+    const done = lastValueFrom(
+      of('x').pipe(
+        reconcile(telemetry.traced(reconciler), { maxReconcileTime: 1, maxItemRetries: 1, delayResolution: 5 }),
+        telemetry.steps,
+      ),
+    );
+    setTimeout(() => {
+      go.complete();
+    }, 30);
     await done;
     const [late] = lines.filter(([, message]) => message === 'late');
     expect(late![2]['spanId']).toBe(traces.spans('handle')[0]!.spanContext().spanId);
@@ -102,7 +112,12 @@ describe('instrument', () => {
     const telemetry = instrument(observability({ logger: noopLogger, tracerProvider: traces.provider }));
     const spanContext = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags: 1 };
     const context = other.trace.setSpanContext(other.ROOT_CONTEXT, spanContext);
-    await lastValueFrom(of({ id: 'x', context }).pipe(reconcile(() => undefined), telemetry.steps));
+    await lastValueFrom(
+      of({ id: 'x', context }).pipe(
+        reconcile(() => undefined),
+        telemetry.steps,
+      ),
+    );
     expect(traces.spans('reconcile')[0]!.links).toMatchObject([{ context: spanContext }]);
   });
 
@@ -114,8 +129,13 @@ describe('instrument', () => {
     const added = vi.spyOn(meter, 'addBatchObservableCallback');
     const removed = vi.spyOn(meter, 'removeBatchObservableCallback');
     for (let i = 0; i < 100; i++) {
-      const telemetry = instrument({ logger: noopLogger, meterProvider: metrics.provider, tracerProvider: traces.provider }, { name: 'a', leading });
-      const subscription = of('x', 'y').pipe(reconcile(telemetry.traced(() => NEVER)), telemetry.steps).subscribe();
+      const telemetry = instrument(
+        { logger: noopLogger, meterProvider: metrics.provider, tracerProvider: traces.provider },
+        { name: 'a', leading },
+      );
+      const subscription = of('x', 'y')
+        .pipe(reconcile(telemetry.traced(() => NEVER)), telemetry.steps)
+        .subscribe();
       subscription.unsubscribe();
     }
     expect(added).toHaveBeenCalledTimes(100);

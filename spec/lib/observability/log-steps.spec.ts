@@ -17,36 +17,74 @@ function linesOf(...steps: Step[]): Line[] {
 }
 
 describe('logSteps', () => {
+  // prettier-ignore -- aligned
   it.each<[level: string, step: Step, fields: object]>([
-    ['debug', { ...x, kind: 'enqueued', reason: 'event', trigger },                     { id: 'x', worker: 0, reason: 'event', stream: 'files' }],
-    ['debug', { ...x, kind: 'merged', trigger: { id: 'x' } },                           { id: 'x', worker: 0 }],
-    ['debug', { ...x, kind: 'started', attempt: 2, reason: 'retry', streams: ['files'], waited: 3 }, { id: 'x', worker: 0, attempt: 2, reason: 'retry', streams: ['files'], waited: 3 }],
-    ['debug', { ...run, kind: 'succeeded' },                                            { id: 'x', worker: 0, attempt: 1, took: 5 }],
-    ['debug', { ...run, kind: 'requeued', delay: 7 },                                   { id: 'x', worker: 0, attempt: 1, took: 5, delay: 7 }],
-    ['warn',  { ...run, kind: 'requeued', delay: 7, failure: 'thrown', error: BOOM },   { id: 'x', worker: 0, attempt: 1, took: 5, delay: 7, failure: 'thrown', error: BOOM }],
-    ['warn',  { ...run, kind: 'dropped', reason: 'retries', failure: 'thrown', error: BOOM }, { id: 'x', worker: 0, attempt: 1, took: 5, reason: 'retries', failure: 'thrown', error: BOOM }],
-    ['warn',  { ...run, kind: 'dropped', reason: 'delay_queue_full' },                  { id: 'x', worker: 0, attempt: 1, took: 5, reason: 'delay_queue_full' }],
-    ['debug', { ...x, kind: 'dropped', attempt: 1, reason: 'stopped' },                 { id: 'x', worker: 0, attempt: 1, reason: 'stopped' }],
-    ['warn',  { ...run, kind: 'dropped', reason: 'stopped', failure: 'thrown', error: BOOM }, { id: 'x', worker: 0, attempt: 1, took: 5, reason: 'stopped', failure: 'thrown', error: BOOM }],
-    ['debug', { ...x, worker: -1, kind: 'rejected', reason: 'unrouted', trigger },      { id: 'x', worker: -1, reason: 'unrouted', stream: 'files' }],
-    ['warn',  { ...x, kind: 'rejected', reason: 'full', trigger },                      { id: 'x', worker: 0, reason: 'full', stream: 'files' }],
-    ['warn',  { ...x, worker: -1, kind: 'rejected', reason: 'invalid_id', error: BOOM }, { id: 'x', worker: -1, reason: 'invalid_id', error: BOOM }],
-    ['warn',  { ...x, kind: 'abandoned' },                                              { id: 'x', worker: 0 }],
-    ['debug', { ...x, kind: 'released' },                                               { id: 'x', worker: 0 }],
+    ['debug', { ...x, kind: 'enqueued', reason: 'event', trigger }, { id: 'x', worker: 0, reason: 'event', stream: 'files' }],
+    ['debug', { ...x, kind: 'merged', trigger: { id: 'x' } }, { id: 'x', worker: 0 }],
+    [
+      'debug',
+      { ...x, kind: 'started', attempt: 2, reason: 'retry', streams: ['files'], waited: 3 },
+      { id: 'x', worker: 0, attempt: 2, reason: 'retry', streams: ['files'], waited: 3 },
+    ],
+    ['debug', { ...run, kind: 'succeeded' }, { id: 'x', worker: 0, attempt: 1, took: 5 }],
+    ['debug', { ...run, kind: 'requeued', delay: 7 }, { id: 'x', worker: 0, attempt: 1, took: 5, delay: 7 }],
+    [
+      'warn',
+      { ...run, kind: 'requeued', delay: 7, failure: 'thrown', error: BOOM },
+      { id: 'x', worker: 0, attempt: 1, took: 5, delay: 7, failure: 'thrown', error: BOOM },
+    ],
+    [
+      'warn',
+      { ...run, kind: 'dropped', reason: 'retries', failure: 'thrown', error: BOOM },
+      { id: 'x', worker: 0, attempt: 1, took: 5, reason: 'retries', failure: 'thrown', error: BOOM },
+    ],
+    [
+      'warn',
+      { ...run, kind: 'dropped', reason: 'delay_queue_full' },
+      { id: 'x', worker: 0, attempt: 1, took: 5, reason: 'delay_queue_full' },
+    ],
+    ['debug', { ...x, kind: 'dropped', attempt: 1, reason: 'stopped' }, { id: 'x', worker: 0, attempt: 1, reason: 'stopped' }],
+    [
+      'warn',
+      { ...run, kind: 'dropped', reason: 'stopped', failure: 'thrown', error: BOOM },
+      { id: 'x', worker: 0, attempt: 1, took: 5, reason: 'stopped', failure: 'thrown', error: BOOM },
+    ],
+    [
+      'debug',
+      { ...x, worker: -1, kind: 'rejected', reason: 'unrouted', trigger },
+      { id: 'x', worker: -1, reason: 'unrouted', stream: 'files' },
+    ],
+    ['warn', { ...x, kind: 'rejected', reason: 'full', trigger }, { id: 'x', worker: 0, reason: 'full', stream: 'files' }],
+    [
+      'warn',
+      { ...x, worker: -1, kind: 'rejected', reason: 'invalid_id', error: BOOM },
+      { id: 'x', worker: -1, reason: 'invalid_id', error: BOOM },
+    ],
+    ['warn', { ...x, kind: 'abandoned' }, { id: 'x', worker: 0 }],
+    ['debug', { ...x, kind: 'released' }, { id: 'x', worker: 0 }],
   ])('logs at level %s: %o', (level, step, fields) => {
     expect(linesOf(step)).toEqual([[level, step.kind, fields]]);
   });
 
   it('warns once a minute that events are rejected, for each reason', () => {
     const rejected = (at: number, reason: 'full' | 'hasher_failed'): Step => ({ ...x, at, kind: 'rejected', reason });
-    const steps = [rejected(0, 'full'), rejected(1, 'full'), rejected(2, 'hasher_failed'), rejected(59_999, 'full'), rejected(60_000, 'full'), rejected(60_001, 'full')];
+    const steps = [
+      rejected(0, 'full'),
+      rejected(1, 'full'),
+      rejected(2, 'hasher_failed'),
+      rejected(59_999, 'full'),
+      rejected(60_000, 'full'),
+      rejected(60_001, 'full'),
+    ];
     expect(linesOf(...steps).map(([level]) => level)).toEqual(['warn', 'debug', 'warn', 'debug', 'warn', 'debug']);
   });
 
   it('logs as an error what ends the loop, and passes it on', () => {
     const { logger, lines } = logged();
     const error = vi.fn();
-    throwError(() => BOOM).pipe(logSteps(logger)).subscribe({ error });
+    throwError(() => BOOM)
+      .pipe(logSteps(logger))
+      .subscribe({ error });
     expect(lines).toEqual([['error', 'the loop has failed', { error: BOOM }]]);
     expect(error).toHaveBeenCalledWith(BOOM);
   });
@@ -55,7 +93,16 @@ describe('logSteps', () => {
     const { tracer, spans } = tracedSdk();
     const traces = tracing({ tracer });
     const { logger, lines } = logged();
-    of('x').pipe(reconcile(traces.traced(() => ({ error: BOOM })), { maxItemRetries: 0 }), traces.record(), logSteps(logger, traces)).subscribe();
+    of('x')
+      .pipe(
+        reconcile(
+          traces.traced(() => ({ error: BOOM })),
+          { maxItemRetries: 0 },
+        ),
+        traces.record(),
+        logSteps(logger, traces),
+      )
+      .subscribe();
     const [handle, root] = spans().map((span) => span.spanContext());
     expect(new Set(lines.map(([, , { traceId }]) => traceId))).toEqual(new Set([root!.traceId]));
     expect(lines.map(([, message, { spanId }]) => [message, spanId])).toEqual([
@@ -75,17 +122,29 @@ describe('logSteps', () => {
   it('makes no fields for a level that goes nowhere', () => {
     const debug = vi.fn();
     const logger: Logger = { ...noopLogger, isEnabled: (level) => level !== 'debug', debug };
-    of('x').pipe(reconcile(() => undefined), logSteps(logger)).subscribe();
+    of('x')
+      .pipe(
+        reconcile(() => undefined),
+        logSteps(logger),
+      )
+      .subscribe();
     expect(debug).not.toHaveBeenCalled();
   });
 
   it('does not let a logger that throws end the loop, or hide why it ends', () => {
-    const broken = (): never => { throw new Error('broken'); };
+    const broken = (): never => {
+      throw new Error('broken');
+    };
     const logger: Logger = { with: () => logger, debug: broken, info: broken, warn: broken, error: broken };
     const seen = vi.fn();
     const error = vi.fn();
     const source = new Subject<string>();
-    source.pipe(reconcile(() => NEVER, { shutdownGrace: 0, maxReconcileTime: 0 }), logSteps(logger)).subscribe({ next: seen, error });
+    source
+      .pipe(
+        reconcile(() => NEVER, { shutdownGrace: 0, maxReconcileTime: 0 }),
+        logSteps(logger),
+      )
+      .subscribe({ next: seen, error });
     source.next('x');
     expect(seen).toHaveBeenCalledTimes(2);
     vi.useFakeTimers();

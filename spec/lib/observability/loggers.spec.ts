@@ -9,10 +9,11 @@ import { logged } from '../../support/logged.js';
 import { tracedSdk } from '../../support/traced.js';
 
 describe('consoleLogger', () => {
+  // prettier-ignore -- aligned
   it.each([
     ['debug', ['debug', 'info', 'warn', 'error']],
-    ['info',  ['info', 'warn', 'error']],
-    ['warn',  ['warn', 'error']],
+    ['info', ['info', 'warn', 'error']],
+    ['warn', ['warn', 'error']],
     ['error', ['error']],
   ] as const)('at level %s lets through %j, and says so', (level, through) => {
     const logger = consoleLogger(level).with({ app: 'dns' });
@@ -32,7 +33,9 @@ describe('noopLogger', () => {
 
   it('can be spread into a logger that does log', () => {
     const warn = vi.fn();
-    of<Step>({ kind: 'abandoned', id: 'x', worker: 0, at: 0 }).pipe(logSteps({ ...noopLogger, warn })).subscribe();
+    of<Step>({ kind: 'abandoned', id: 'x', worker: 0, at: 0 })
+      .pipe(logSteps({ ...noopLogger, warn }))
+      .subscribe();
     expect(warn).toHaveBeenCalledExactlyOnceWith('abandoned', { id: 'x', worker: 0 });
   });
 });
@@ -90,6 +93,8 @@ describe('logSnapshotOn', () => {
   });
 
   it('throws at the call if that is no signal', () => {
-    expect(() => logSnapshotOn('usr2', controller, noopLogger)).toThrow(/`signal` to be the name of a signal, such as `SIGUSR2`, got `usr2` \(string\)/);
+    expect(() => logSnapshotOn('usr2', controller, noopLogger)).toThrow(
+      /`signal` to be the name of a signal, such as `SIGUSR2`, got `usr2` \(string\)/,
+    );
   });
 });

@@ -31,11 +31,22 @@ it('resync counts what was listed and measures each list, in the time of its sch
   scheduler.maxFrames = 2000;
   let lists = 0;
   const list = (): Observable<string[]> =>
-    lists++ === 1 ? timer(500, scheduler).pipe(mergeMap(() => throwError(() => new Error('boom')))) : timer(20, scheduler).pipe(map(() => ['a', 'b', 'c']));
-  resync({ every: 1000, list, backoff: constant(100), observability: { logger: noopLogger, meterProvider: provider }, scheduler }).subscribe();
+    lists++ === 1
+      ? timer(500, scheduler).pipe(mergeMap(() => throwError(() => new Error('boom'))))
+      : timer(20, scheduler).pipe(map(() => ['a', 'b', 'c']));
+  resync({
+    every: 1000,
+    list,
+    backoff: constant(100),
+    observability: { logger: noopLogger, meterProvider: provider },
+    scheduler,
+  }).subscribe();
   scheduler.flush();
   const all = await collect();
-  expect(all.get('kreconciler_stream_resync_item_count')).toMatchObject({ descriptor: { unit: '{count}' }, dataPoints: [{ attributes: {}, value: 6 }] });
+  expect(all.get('kreconciler_stream_resync_item_count')).toMatchObject({
+    descriptor: { unit: '{count}' },
+    dataPoints: [{ attributes: {}, value: 6 }],
+  });
   expect(all.get('kreconciler_stream_resync_millis')).toMatchObject({
     descriptor: { unit: 'ms' },
     dataPoints: [

@@ -20,30 +20,39 @@ const steps: Record<string, Step> = {
   l: { ...x, kind: 'released' },
 };
 
+// prettier-ignore -- aligned
 describe.each<[string, () => MonoTypeOperatorFunction<Step>]>([
   ['recordMetrics', () => recordMetrics({ meter: meteredSdk().meter })],
-  ['record',        () => tracing({ tracer: tracedSdk().tracer }).record()],
-  ['logSteps',      () => logSteps(logged().logger)],
-  ['metered',       () => metered('files', meteredSdk().meter)],
-  ['instrument',    () => instrument(observability({ meterProvider: meteredSdk().provider, tracerProvider: tracedSdk().provider, logger: logged().logger })).steps],
+  ['record', () => tracing({ tracer: tracedSdk().tracer }).record()],
+  ['logSteps', () => logSteps(logged().logger)],
+  ['metered', () => metered('files', meteredSdk().meter)],
+  [
+    'instrument',
+    () =>
+      instrument(observability({ meterProvider: meteredSdk().provider, tracerProvider: tracedSdk().provider, logger: logged().logger }))
+        .steps,
+  ],
 ])('%s', (_, operator) => {
   it.each([
     ['each kind of step', 'e-m-r-s-k-q-d-a-l-|', 'e-m-r-s-k-q-d-a-l-|'],
-    ['many at once',      '(eskesd)--(mr)|',     '(eskesd)--(mr)|'    ],
-    ['never',             '-',                   '-'                  ],
-    ['empty',             '|',                   '|'                  ],
-    ['an error',          'es#',                 'es#'                ],
+    ['many at once', '(eskesd)--(mr)|', '(eskesd)--(mr)|'],
+    ['never', '-', '-'],
+    ['empty', '|', '|'],
+    ['an error', 'es#', 'es#'],
   ])('passes on as it is: %s', (_name, source, expected) => {
     marbles(({ hot, expectObservable }) => {
       expectObservable(hot(source, steps).pipe(operator())).toBe(expected, steps);
     })();
   });
 
-  it('lets the source go when it is unsubscribed', marbles(({ hot, expectObservable, expectSubscriptions }) => {
-    const source = hot('    e-s-k-e-s-k', steps);
-    expectObservable(source.pipe(operator()), '^----!').toBe('e-s-k', steps);
-    expectSubscriptions(source.subscriptions).toBe('        ^----!');
-  }));
+  it(
+    'lets the source go when it is unsubscribed',
+    marbles(({ hot, expectObservable, expectSubscriptions }) => {
+      const source = hot('    e-s-k-e-s-k', steps);
+      expectObservable(source.pipe(operator()), '^----!').toBe('e-s-k', steps);
+      expectSubscriptions(source.subscriptions).toBe('        ^----!');
+    }),
+  );
 
   it('has no state that a second subscription could see', () => {
     const once = operator();

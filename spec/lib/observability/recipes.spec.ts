@@ -27,14 +27,22 @@ function recipe(make: (stream: PassThrough) => Omit<Recipe, 'lines'>): Recipe {
 }
 
 describe.each<[string, () => Recipe]>([
-  ['pino', () => recipe((stream) => {
-    const logger = makePino(stream);
-    return { logger: pinoLogger(logger), setLevel: (level) => (logger.level = level) };
-  })],
-  ['winston', () => recipe((stream) => {
-    const logger = makeWinston(stream);
-    return { logger: winstonLogger(logger), setLevel: (level) => (logger.level = level) };
-  })],
+  [
+    'pino',
+    () =>
+      recipe((stream) => {
+        const logger = makePino(stream);
+        return { logger: pinoLogger(logger), setLevel: (level) => (logger.level = level) };
+      }),
+  ],
+  [
+    'winston',
+    () =>
+      recipe((stream) => {
+        const logger = makeWinston(stream);
+        return { logger: winstonLogger(logger), setLevel: (level) => (logger.level = level) };
+      }),
+  ],
 ])('the recipe for %s', (_, make) => {
   it('writes message, level and fields', () => {
     const { logger, lines, setLevel } = make();
@@ -71,7 +79,18 @@ describe.each<[string, () => Recipe]>([
     const { logger, lines } = make();
     const { tracer, spans } = tracedSdk();
     const traces = tracing({ tracer });
-    of('x').pipe(reconcile(traces.traced(() => { throw new Error('boom'); }), { maxItemRetries: 0 }), traces.record(), logSteps(logger, traces)).subscribe();
+    of('x')
+      .pipe(
+        reconcile(
+          traces.traced(() => {
+            throw new Error('boom');
+          }),
+          { maxItemRetries: 0 },
+        ),
+        traces.record(),
+        logSteps(logger, traces),
+      )
+      .subscribe();
     const [handle] = spans('handle');
     expect(lines()).toEqual([
       expect.objectContaining({

@@ -13,15 +13,31 @@ const GAUGES = ['worker_queue_size', 'waiting', 'running', 'abandoned', 'oldest_
 const BOOM = new Error('boom');
 
 describe('recordMetrics', () => {
-  const fails = (times: number, failure: () => Result): Reconciler => (_, { attempt }) => (attempt <= times ? failure() : undefined);
+  const fails =
+    (times: number, failure: () => Result): Reconciler =>
+    (_, { attempt }) =>
+      attempt <= times ? failure() : undefined;
 
+  // prettier-ignore -- aligned
   it.each<[string, Reconciler, Record<string, number>]>([
-    ['a success',                     () => undefined,                                              { ok: 1 }],
-    ['a failure reported, then well', fails(1, () => ({ error: BOOM })),                            { error_requeue: 1, ok: 1 }],
-    ['a failure thrown, then well',   fails(1, () => { throw BOOM; }),                              { error_requeue: 1, ok: 1 }],
-    ['a poll, then well',             (_, { reason }) => (reason === 'event' ? { requeueDelay: 1 } : {}), { delay_requeue: 1, ok: 1 }],
-    ['failures without end',          () => throwError(() => BOOM),                                 { error_requeue: 2, drop_max_tries: 1 }],
-    ['a terminal failure',            () => { throw new TerminalError('no'); },                     { drop_terminal: 1 }],
+    ['a success', () => undefined, { ok: 1 }],
+    ['a failure reported, then well', fails(1, () => ({ error: BOOM })), { error_requeue: 1, ok: 1 }],
+    [
+      'a failure thrown, then well',
+      fails(1, () => {
+        throw BOOM;
+      }),
+      { error_requeue: 1, ok: 1 },
+    ],
+    ['a poll, then well', (_, { reason }) => (reason === 'event' ? { requeueDelay: 1 } : {}), { delay_requeue: 1, ok: 1 }],
+    ['failures without end', () => throwError(() => BOOM), { error_requeue: 2, drop_max_tries: 1 }],
+    [
+      'a terminal failure',
+      () => {
+        throw new TerminalError('no');
+      },
+      { drop_terminal: 1 },
+    ],
   ])('counts how it ends: %s', async (_, reconciler, results) => {
     const { events, pass, collect } = measured(reconciler, { maxItemRetries: 2 });
     events.next('x');
@@ -49,11 +65,18 @@ describe('recordMetrics', () => {
     expect(total(all, 'kreconciler_handle_millis', { error: true })).toBe(1);
   });
 
+  // prettier-ignore -- aligned
   it.each<[string, Reconciler, number]>([
-    ['thrown',   () => { throw BOOM; },            1],
-    ['invalid',  () => 'odd' as Result,            1],
-    ['reported', () => ({ error: BOOM }),          0],
-    ['timeout',  () => NEVER,                      0],
+    [
+      'thrown',
+      () => {
+        throw BOOM;
+      },
+      1,
+    ],
+    ['invalid', () => 'odd' as Result, 1],
+    ['reported', () => ({ error: BOOM }), 0],
+    ['timeout', () => NEVER, 0],
   ])('counts a failure that was %s as a panic, or does not', async (_, reconciler, panics) => {
     const { events, pass, collect, steps } = measured(reconciler, { maxItemRetries: 0, maxReconcileTime: 10 });
     events.next('x');
@@ -95,7 +118,8 @@ describe('recordMetrics', () => {
     events.next('1');
     pass(0);
     const all = await collect();
-    for (const name of all.keys()) for (const { attributes } of series(all, name)) expect(attributes).toMatchObject({ controller: 'zones' });
+    for (const name of all.keys())
+      for (const { attributes } of series(all, name)) expect(attributes).toMatchObject({ controller: 'zones' });
     expect(series(all, 'kreconciler_dequeue').map(({ attributes }) => attributes['workerName'])).toEqual(['lane 0', 'lane 1']);
   });
 
@@ -105,12 +129,20 @@ describe('recordMetrics', () => {
     events.next('b');
     pass(1000);
     const all = await collect();
-    expect(all.get('kreconciler_queue_millis')).toMatchObject({ descriptor: { unit: 'ms' }, dataPoints: [{ value: { count: 2, sum: 30 } }] });
-    expect(all.get('kreconciler_handle_millis')).toMatchObject({ descriptor: { unit: 'ms' }, dataPoints: [{ value: { count: 2, sum: 60 } }] });
+    expect(all.get('kreconciler_queue_millis')).toMatchObject({
+      descriptor: { unit: 'ms' },
+      dataPoints: [{ value: { count: 2, sum: 30 } }],
+    });
+    expect(all.get('kreconciler_handle_millis')).toMatchObject({
+      descriptor: { unit: 'ms' },
+      dataPoints: [{ value: { count: 2, sum: 60 } }],
+    });
   });
 
   it('measures what a requeue has to wait, failed or not', async () => {
-    const { events, pass, collect } = measured((id, { attempt, reason }) => (id === 'fail' ? (attempt === 1 ? { error: BOOM } : {}) : reason === 'event' ? { requeueDelay: 700 } : {}));
+    const { events, pass, collect } = measured((id, { attempt, reason }) =>
+      id === 'fail' ? (attempt === 1 ? { error: BOOM } : {}) : reason === 'event' ? { requeueDelay: 700 } : {},
+    );
     events.next('fail');
     events.next('poll');
     pass(1000);
@@ -125,7 +157,9 @@ describe('recordMetrics', () => {
     events.next('x');
     pass(40);
     subscription.unsubscribe();
-    expect((await collect()).get('kreconciler_handle_millis')?.dataPoints).toMatchObject([{ attributes: { error: false }, value: { count: 1, sum: 40 } }]);
+    expect((await collect()).get('kreconciler_handle_millis')?.dataPoints).toMatchObject([
+      { attributes: { error: false }, value: { count: 1, sum: 40 } },
+    ]);
   });
 });
 
@@ -156,7 +190,12 @@ describe('the gauges of recordMetrics', () => {
     it('tell of a promise that outlives its run, until it settles', async () => {
       const { meter, collect } = meteredSdk();
       const hung = deferred();
-      of('x').pipe(reconcile(() => hung.promise, { maxReconcileTime: 100, maxItemRetries: 0 }), recordMetrics({ meter })).subscribe();
+      of('x')
+        .pipe(
+          reconcile(() => hung.promise, { maxReconcileTime: 100, maxItemRetries: 0 }),
+          recordMetrics({ meter }),
+        )
+        .subscribe();
       await vi.advanceTimersByTimeAsync(100);
       expect(total(await collect(), 'kreconciler_abandoned')).toBe(1);
       expect(total(await collect(), 'kreconciler_running')).toBe(0);
@@ -207,7 +246,13 @@ describe('the gauges of recordMetrics', () => {
 
   it('report two named loops on one meter side by side', async () => {
     const { meter, collect } = meteredSdk();
-    for (const name of ['a', 'b']) of('x').pipe(reconcile(() => NEVER, { maxReconcileTime: 0 }), recordMetrics({ meter, name })).subscribe();
+    for (const name of ['a', 'b'])
+      of('x')
+        .pipe(
+          reconcile(() => NEVER, { maxReconcileTime: 0 }),
+          recordMetrics({ meter, name }),
+        )
+        .subscribe();
     expect(series(await collect(), 'kreconciler_running').map(({ attributes, value }) => [attributes['controller'], value])).toEqual([
       ['a', 1],
       ['b', 1],
@@ -216,7 +261,13 @@ describe('the gauges of recordMetrics', () => {
 
   it('say so once that a loop has ended, and do not silence another by that', async () => {
     const { meter, collect } = meteredSdk();
-    const start = (name: string) => of('x').pipe(reconcile(() => NEVER, { maxReconcileTime: 0 }), recordMetrics({ meter, name })).subscribe();
+    const start = (name: string) =>
+      of('x')
+        .pipe(
+          reconcile(() => NEVER, { maxReconcileTime: 0 }),
+          recordMetrics({ meter, name }),
+        )
+        .subscribe();
     const a = start('a');
     start('b');
     await collect();
@@ -269,7 +320,16 @@ describe('convergence', () => {
   });
 
   it('of an event during a poll that fails counts from the event to the success of the retry', async () => {
-    const loop = measured((_, { reason }) => (reason === 'requeue' ? concat(loop.takes(50), throwError(() => BOOM)) : reason === 'event' ? { requeueDelay: 100 } : undefined));
+    const loop = measured((_, { reason }) =>
+      reason === 'requeue'
+        ? concat(
+            loop.takes(50),
+            throwError(() => BOOM),
+          )
+        : reason === 'event'
+          ? { requeueDelay: 100 }
+          : undefined,
+    );
     loop.events.next('x');
     loop.pass(120);
     loop.events.next('x');
@@ -303,17 +363,24 @@ describe('convergence', () => {
   });
 
   function failing(run: Observable<unknown>): Observable<never> {
-    return new Observable((subscriber) => run.subscribe({ complete: () => { subscriber.error(new Error('boom')); } }));
+    return new Observable((subscriber) =>
+      run.subscribe({
+        complete: () => {
+          subscriber.error(new Error('boom'));
+        },
+      }),
+    );
   }
 });
 
 describe('recordMetrics as an operator', () => {
+  // prettier-ignore -- aligned
   it.each<[string, unknown, RegExp]>([
-    ['meter',      'x', /`meter` to be a Meter/],
-    ['name',       5,   /`name` to be a string/],
+    ['meter', 'x', /`meter` to be a Meter/],
+    ['name', 5, /`name` to be a string/],
     ['workerName', 'x', /`workerName` to be a function/],
-    ['leading',    5,   /`leading` to be an Observable/],
-    ['scheduler',  {},  /`scheduler` to be a scheduler/],
+    ['leading', 5, /`leading` to be an Observable/],
+    ['scheduler', {}, /`scheduler` to be a scheduler/],
   ])('throws at the call if %s is %o', (field, value, message) => {
     expect(() => recordMetrics({ [field]: value })).toThrow(message);
   });
@@ -347,7 +414,12 @@ describe('recordMetrics as an operator', () => {
     const added = vi.spyOn(meter, 'addBatchObservableCallback');
     const removed = vi.spyOn(meter, 'removeBatchObservableCallback');
     for (let i = 0; i < 100; i++) {
-      const subscription = of('x').pipe(reconcile(() => NEVER, { maxReconcileTime: 0 }), recordMetrics({ meter, name: 'a' })).subscribe();
+      const subscription = of('x')
+        .pipe(
+          reconcile(() => NEVER, { maxReconcileTime: 0 }),
+          recordMetrics({ meter, name: 'a' }),
+        )
+        .subscribe();
       if (i % 2 === 1) expect(total(await collect(), 'kreconciler_running')).toBe(1);
       subscription.unsubscribe();
     }
@@ -363,9 +435,18 @@ describe('recordMetrics as an operator', () => {
 
   it('does not let a meter that throws end the loop', () => {
     const { meter } = meteredSdk();
-    vi.spyOn(meter, 'createHistogram').mockReturnValue({ record: () => { throw new Error('broken'); } });
+    vi.spyOn(meter, 'createHistogram').mockReturnValue({
+      record: () => {
+        throw new Error('broken');
+      },
+    });
     const steps: Step[] = [];
-    of('x').pipe(reconcile(() => undefined), recordMetrics({ meter })).subscribe((step) => steps.push(step));
+    of('x')
+      .pipe(
+        reconcile(() => undefined),
+        recordMetrics({ meter }),
+      )
+      .subscribe((step) => steps.push(step));
     expect(steps.map(({ kind }) => kind)).toEqual(['enqueued', 'started', 'succeeded']);
   });
 });

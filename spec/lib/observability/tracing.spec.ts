@@ -4,14 +4,26 @@ import { AlwaysOffSampler, BasicTracerProvider, type ReadableSpan } from '@opent
 import { concat, ignoreElements, NEVER, type Observable, of, Subject, throwError, timer, VirtualTimeScheduler } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { tracing } from 'kreconciler';
-import { constant, reconcile, type ReconcileConfig, type Reconciler, type Result, type Step, TerminalError, type Trigger } from 'kreconciler/operators';
+import {
+  constant,
+  reconcile,
+  type ReconcileConfig,
+  type Reconciler,
+  type Result,
+  type Step,
+  TerminalError,
+  type Trigger,
+} from 'kreconciler/operators';
 import { deferred } from '../../support/deferred.js';
 import { tracedSdk } from '../../support/traced.js';
 
 const BOOM = new Error('boom');
 
 /** A loop in virtual time that is traced. */
-function traced(reconciler: (id: string, takes: (ms: number) => Observable<never>, attempt: number, reason: string) => ReturnType<Reconciler>, config: ReconcileConfig = {}) {
+function traced(
+  reconciler: (id: string, takes: (ms: number) => Observable<never>, attempt: number, reason: string) => ReturnType<Reconciler>,
+  config: ReconcileConfig = {},
+) {
   const scheduler = new VirtualTimeScheduler();
   const sdk = tracedSdk();
   const steps: Step[] = [];
@@ -22,16 +34,19 @@ function traced(reconciler: (id: string, takes: (ms: number) => Observable<never
   const traces = tracing({ tracer: sdk.tracer, maxItemRetries: 2 });
   const subscription = events
     .pipe(
-      reconcile(traces.traced((id, { attempt, reason }) => reconciler(id, takes, attempt, reason)), {
-        delayResolution: 100,
-        backoff: constant(100),
-        maxItemRetries: 2,
-        shutdownGrace: 10,
-        ...config,
-        stop,
-        reset,
-        scheduler,
-      }),
+      reconcile(
+        traces.traced((id, { attempt, reason }) => reconciler(id, takes, attempt, reason)),
+        {
+          delayResolution: 100,
+          backoff: constant(100),
+          maxItemRetries: 2,
+          shutdownGrace: 10,
+          ...config,
+          stop,
+          reset,
+          scheduler,
+        },
+      ),
       traces.record(),
     )
     .subscribe((step) => steps.push(step));
@@ -83,7 +98,16 @@ describe('tracing', () => {
     pass(1000);
     const [root] = spans('reconcile');
     expect(spans('reconcile')).toHaveLength(1);
-    expect(eventsOf(root!)).toEqual(['enqueue', 'dequeue', 'enqueue_with_delay', 'enqueue', 'dequeue', 'enqueue_with_delay', 'enqueue', 'dequeue']);
+    expect(eventsOf(root!)).toEqual([
+      'enqueue',
+      'dequeue',
+      'enqueue_with_delay',
+      'enqueue',
+      'dequeue',
+      'enqueue_with_delay',
+      'enqueue',
+      'dequeue',
+    ]);
     expect(root!.events[2]!.attributes).toEqual({ 'schedule.millis': 100, try_count: 1, max_try: 3 });
     const handles = spans('handle');
     expect(handles.map(({ attributes, status }) => [attributes['attempt'], attributes['reason'], status])).toEqual([
@@ -110,16 +134,28 @@ describe('tracing', () => {
     expect(balance.started).toBe(balance.ended);
   });
 
+  // prettier-ignore -- aligned
   it.each<[string, unknown, string]>([
-    ['an error',            BOOM,                        'boom'],
-    ['a string',            'no',                        '`no` (string)'],
-    ['undefined',           undefined,                   '`undefined`'],
-    ['an object',           { code: 5 },                 '`{"code":5}` (object)'],
-    ['one that resists',    { get message() { throw BOOM; } }, '(object)'],
+    ['an error', BOOM, 'boom'],
+    ['a string', 'no', '`no` (string)'],
+    ['undefined', undefined, '`undefined`'],
+    ['an object', { code: 5 }, '`{"code":5}` (object)'],
+    [
+      'one that resists',
+      {
+        get message() {
+          throw BOOM;
+        },
+      },
+      '(object)',
+    ],
   ])('records whatever was thrown: %s', (_, error, message) => {
-    const { events, spans, balance } = traced(() => {
-      throw error;
-    }, { maxItemRetries: 0 });
+    const { events, spans, balance } = traced(
+      () => {
+        throw error;
+      },
+      { maxItemRetries: 0 },
+    );
     events.next('x');
     const [handle, root] = spans();
     expect(handle!.status.code).toBe(SpanStatusCode.ERROR);
@@ -147,26 +183,77 @@ describe('as many spans start as end, and none is open once nothing is left to d
       pass(ms);
     };
 
-  it.each<[outcome: string, last: string, reconciler: Parameters<typeof traced>[0], acts: ((loop: Loop) => void)[], config?: ReconcileConfig]>([
-    ['success',              'succeeded',                () => undefined,                              []],
-    ['retry',                'succeeded',                (_, __, n) => (n === 1 ? { error: 1 } : {}),  [passes(1000)]],
-    ['dropped: retries',     'dropped retries',          () => ({ error: 1 }),                         [passes(1000)]],
-    ['dropped: terminal',    'dropped terminal',         () => { throw new TerminalError(''); },       []],
-    ['no room for a retry',  'dropped delay_queue_full', () => ({ error: 1 }),                         [], { delayQueueSize: 0 }],
-    ['no room for a poll',   'dropped delay_queue_full', () => ({ requeueDelay: 5 }),                  [], { delayQueueSize: 0 }],
-    ['full',                 'succeeded',                (_, takes) => takes(5),                       [other, ({ events }) => { events.next('z'); }, passes(50)], { workerQueueSize: 1 }],
-    ['unrouted',             'rejected',                 () => undefined,                              [], { workerHasher: () => -1 }],
-    ['odd answer',           'dropped retries',          () => 'odd' as Result,                        [passes(1000)]],
-    ['timeout',              'dropped retries',          () => NEVER,                                  [passes(1000)], { maxReconcileTime: 50 }],
-    ['stop while ready',     'dropped stopped',          () => NEVER,                                  [other, stop, passes(10)]],
-    ['stop while waiting',   'dropped stopped',          () => ({ error: 1 }),                         [stop]],
-    ['stop while polling',   'dropped stopped',          () => ({ requeueDelay: 500 }),                [stop]],
-    ['stop while running',   'succeeded',                (_, takes) => takes(5),                       [stop, passes(5)]],
-    ['stop while dirty',     'dropped stopped',          (_, takes) => takes(5),                       [twice, stop, passes(5)]],
-    ['stop, then failure',   'dropped stopped',          (_, takes) => concat(takes(5), throwError(() => BOOM)), [stop, passes(5)]],
-    ['given up at a stop',   'dropped stopped',          () => NEVER,                                  [stop, passes(10)]],
-    ['leadership loss',      'dropped stopped',          () => NEVER,                                  [other, twice, ({ reset }) => { reset.next(); }]],
-    ['dropped while dirty',  'dropped terminal',         (_, takes) => concat(takes(5), throwError(() => new TerminalError(''))), [twice, passes(1000)]],
+  // prettier-ignore -- aligned
+  it.each<
+    [outcome: string, last: string, reconciler: Parameters<typeof traced>[0], acts: ((loop: Loop) => void)[], config?: ReconcileConfig]
+  >([
+    ['success', 'succeeded', () => undefined, []],
+    ['retry', 'succeeded', (_, __, n) => (n === 1 ? { error: 1 } : {}), [passes(1000)]],
+    ['dropped: retries', 'dropped retries', () => ({ error: 1 }), [passes(1000)]],
+    [
+      'dropped: terminal',
+      'dropped terminal',
+      () => {
+        throw new TerminalError('');
+      },
+      [],
+    ],
+    ['no room for a retry', 'dropped delay_queue_full', () => ({ error: 1 }), [], { delayQueueSize: 0 }],
+    ['no room for a poll', 'dropped delay_queue_full', () => ({ requeueDelay: 5 }), [], { delayQueueSize: 0 }],
+    [
+      'full',
+      'succeeded',
+      (_, takes) => takes(5),
+      [
+        other,
+        ({ events }) => {
+          events.next('z');
+        },
+        passes(50),
+      ],
+      { workerQueueSize: 1 },
+    ],
+    ['unrouted', 'rejected', () => undefined, [], { workerHasher: () => -1 }],
+    ['odd answer', 'dropped retries', () => 'odd' as Result, [passes(1000)]],
+    ['timeout', 'dropped retries', () => NEVER, [passes(1000)], { maxReconcileTime: 50 }],
+    ['stop while ready', 'dropped stopped', () => NEVER, [other, stop, passes(10)]],
+    ['stop while waiting', 'dropped stopped', () => ({ error: 1 }), [stop]],
+    ['stop while polling', 'dropped stopped', () => ({ requeueDelay: 500 }), [stop]],
+    ['stop while running', 'succeeded', (_, takes) => takes(5), [stop, passes(5)]],
+    ['stop while dirty', 'dropped stopped', (_, takes) => takes(5), [twice, stop, passes(5)]],
+    [
+      'stop, then failure',
+      'dropped stopped',
+      (_, takes) =>
+        concat(
+          takes(5),
+          throwError(() => BOOM),
+        ),
+      [stop, passes(5)],
+    ],
+    ['given up at a stop', 'dropped stopped', () => NEVER, [stop, passes(10)]],
+    [
+      'leadership loss',
+      'dropped stopped',
+      () => NEVER,
+      [
+        other,
+        twice,
+        ({ reset }) => {
+          reset.next();
+        },
+      ],
+    ],
+    [
+      'dropped while dirty',
+      'dropped terminal',
+      (_, takes) =>
+        concat(
+          takes(5),
+          throwError(() => new TerminalError('')),
+        ),
+      [twice, passes(1000)],
+    ],
   ])('%s', (_, last, reconciler, acts, config) => {
     const loop = traced(reconciler, config);
     loop.events.next('x');
@@ -179,10 +266,11 @@ describe('as many spans start as end, and none is open once nothing is left to d
     for (const { parentSpanContext } of loop.spans('handle')) expect(roots).toContain(parentSpanContext?.spanId);
   });
 
+  // prettier-ignore -- aligned
   it.each<[string, Parameters<typeof traced>[0], number]>([
-    ['running and ready', () => NEVER,                    3],
-    ['waiting',           () => ({ error: 1 }),           2],
-    ['polling',           () => ({ requeueDelay: 500 }),  0],
+    ['running and ready', () => NEVER, 3],
+    ['waiting', () => ({ error: 1 }), 2],
+    ['polling', () => ({ requeueDelay: 500 }), 0],
   ])('unsubscribed while %s', (_, reconciler, open) => {
     const { events, subscription, balance } = traced(reconciler);
     events.next('x');
@@ -197,7 +285,12 @@ describe('as many spans start as end, and none is open once nothing is left to d
     const traces = tracing({ tracer });
     const source = new Subject<string>();
     const failed = vi.fn();
-    source.pipe(reconcile(() => NEVER, { shutdownGrace: 0 }), traces.record()).subscribe({ error: failed });
+    source
+      .pipe(
+        reconcile(() => NEVER, { shutdownGrace: 0 }),
+        traces.record(),
+      )
+      .subscribe({ error: failed });
     source.next('x');
     expect(balance.started - balance.ended).toBe(2);
     vi.useFakeTimers();
@@ -215,7 +308,12 @@ describe('as many spans start as end, and none is open once nothing is left to d
     const source = new Subject<string>();
     const hung = deferred();
     let runs = 0;
-    source.pipe(reconcile(() => (runs++ === 0 ? hung.promise : undefined), { maxReconcileTime: 50, maxItemRetries: 0 }), traces.record()).subscribe();
+    source
+      .pipe(
+        reconcile(() => (runs++ === 0 ? hung.promise : undefined), { maxReconcileTime: 50, maxItemRetries: 0 }),
+        traces.record(),
+      )
+      .subscribe();
     source.next('x');
     await vi.advanceTimersByTimeAsync(50);
     expect(balance.started).toBe(balance.ended);
@@ -233,11 +331,12 @@ describe('as many spans start as end, and none is open once nothing is left to d
     loop.events.next('x');
     loop.stop.next();
     loop.pass(10);
+    // prettier-ignore -- aligned
     expect(loop.spans().map(({ name, attributes, status }) => [name, attributes['id'], attributes['dropped'], status.code])).toEqual([
-      ['handle',    'poll', undefined,          SpanStatusCode.OK],
+      ['handle', 'poll', undefined, SpanStatusCode.OK],
       ['reconcile', 'poll', 'delay_queue_full', SpanStatusCode.OK],
-      ['handle',    'x',    undefined,          SpanStatusCode.UNSET],
-      ['reconcile', 'x',    'stopped',          SpanStatusCode.UNSET],
+      ['handle', 'x', undefined, SpanStatusCode.UNSET],
+      ['reconcile', 'x', 'stopped', SpanStatusCode.UNSET],
     ]);
   });
 });
@@ -250,14 +349,15 @@ describe('the links of a trace', () => {
     propagation.disable();
   });
 
+  // prettier-ignore -- aligned
   it.each<[string, unknown, boolean]>([
-    ['an OpenTelemetry Context',      inContext(1),                                                     true],
-    ['a carrier',                     { traceparent: `00-${origin(1).traceId}-${'b'.repeat(16)}-01` },  true],
-    ['a context without a span',      ROOT_CONTEXT,                                                     false],
-    ['a carrier of something else',   { hello: 'world' },                                               false],
-    ['no object',                     'traceparent',                                                    false],
-    ['nothing',                       undefined,                                                        false],
-    ['null',                          null,                                                             false],
+    ['an OpenTelemetry Context', inContext(1), true],
+    ['a carrier', { traceparent: `00-${origin(1).traceId}-${'b'.repeat(16)}-01` }, true],
+    ['a context without a span', ROOT_CONTEXT, false],
+    ['a carrier of something else', { hello: 'world' }, false],
+    ['no object', 'traceparent', false],
+    ['nothing', undefined, false],
+    ['null', null, false],
   ])('lead to where its event came from: %s', (_, context, links) => {
     const { events, spans } = traced(() => undefined);
     events.next({ id: 'x', context });
@@ -291,7 +391,14 @@ describe('the links of a trace', () => {
 
   it('lead to the event that pulled a retry forward, and not again from the trace after', () => {
     let runs = 0;
-    const { events, spans, pass } = traced((_, takes) => (runs++ === 0 ? concat(takes(5), throwError(() => BOOM)) : undefined));
+    const { events, spans, pass } = traced((_, takes) =>
+      runs++ === 0
+        ? concat(
+            takes(5),
+            throwError(() => BOOM),
+          )
+        : undefined,
+    );
     events.next('x');
     events.next({ id: 'x', context: inContext(1) });
     pass(5);
@@ -330,7 +437,13 @@ describe('the links of a trace', () => {
   });
 
   it('may be unreadable without harm', () => {
-    propagation.setGlobalPropagator({ inject: () => undefined, extract: () => { throw BOOM; }, fields: () => [] });
+    propagation.setGlobalPropagator({
+      inject: () => undefined,
+      extract: () => {
+        throw BOOM;
+      },
+      fields: () => [],
+    });
     const { events, kinds } = traced(() => undefined);
     events.next({ id: 'x', context: {} });
     expect(kinds()).toEqual(['enqueued', 'started', 'succeeded']);
@@ -338,11 +451,12 @@ describe('the links of a trace', () => {
 });
 
 describe('tracing as an operator', () => {
+  // prettier-ignore -- aligned
   it.each<[string, unknown, RegExp]>([
-    ['tracer',         'x',  /`tracer` to be a Tracer/],
-    ['tracer',         null, /`tracer` to be a Tracer/],
-    ['maxItemRetries', -1,   /`maxItemRetries` to be a number >= 0/],
-    ['maxItemRetries', '5',  /`maxItemRetries` to be a number >= 0/],
+    ['tracer', 'x', /`tracer` to be a Tracer/],
+    ['tracer', null, /`tracer` to be a Tracer/],
+    ['maxItemRetries', -1, /`maxItemRetries` to be a number >= 0/],
+    ['maxItemRetries', '5', /`maxItemRetries` to be a number >= 0/],
   ])('throws at the call if %s is %o', (field, value, message) => {
     expect(() => tracing({ [field]: value })).toThrow(message);
   });
@@ -368,9 +482,18 @@ describe('tracing as an operator', () => {
     const { traced, record, spanContext } = tracing({ tracer });
     const seen: Record<string, string | undefined> = {};
     let inside: string | undefined;
-    of('x').pipe(reconcile(traced(() => { inside = spanContext('x')?.spanId; })), record()).subscribe((step) => {
-      seen[step.kind] = spanContext(step)?.spanId;
-    });
+    of('x')
+      .pipe(
+        reconcile(
+          traced(() => {
+            inside = spanContext('x')?.spanId;
+          }),
+        ),
+        record(),
+      )
+      .subscribe((step) => {
+        seen[step.kind] = spanContext(step)?.spanId;
+      });
     const [handle, root] = spans().map((span) => span.spanContext().spanId);
     expect(seen).toEqual({ enqueued: root, started: handle, succeeded: handle });
     expect(inside).toBe(handle);
@@ -399,7 +522,9 @@ describe('tracing as an operator', () => {
     trace.setGlobalTracerProvider(provider);
     try {
       const { traced, record } = tracing({ tracer });
-      of('x').pipe(reconcile(traced(() => undefined)), record()).subscribe();
+      of('x')
+        .pipe(reconcile(traced(() => undefined)), record())
+        .subscribe();
       expect(spans('handle')).toHaveLength(1);
     } finally {
       trace.disable();
@@ -411,7 +536,9 @@ describe('tracing as an operator', () => {
     const startSpan = vi.spyOn(tracer, 'startSpan');
     const { traced, record } = tracing({ tracer });
     const kinds: string[] = [];
-    of('x', 'y').pipe(reconcile(traced(() => undefined)), record()).subscribe(({ kind }) => kinds.push(kind));
+    of('x', 'y')
+      .pipe(reconcile(traced(() => undefined)), record())
+      .subscribe(({ kind }) => kinds.push(kind));
     expect(startSpan).toHaveBeenCalledOnce();
     expect(kinds).toEqual(['enqueued', 'started', 'succeeded', 'enqueued', 'started', 'succeeded']);
   });
@@ -420,7 +547,9 @@ describe('tracing as an operator', () => {
     const provider = new BasicTracerProvider({ sampler: new AlwaysOffSampler() });
     const { traced, record, spanContext } = tracing({ tracer: provider.getTracer('x') });
     const inside: unknown[] = [];
-    of('x', 'y').pipe(reconcile(traced((id) => void inside.push(spanContext(id)?.traceFlags))), record()).subscribe();
+    of('x', 'y')
+      .pipe(reconcile(traced((id) => void inside.push(spanContext(id)?.traceFlags))), record())
+      .subscribe();
     expect(inside).toEqual([TraceFlags.NONE, TraceFlags.NONE]);
   });
 });

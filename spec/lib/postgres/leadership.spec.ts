@@ -259,7 +259,8 @@ function proxied(...backends: readonly number[]): PoolLike & { readonly released
   const released: unknown[] = [];
   const client = {
     processID: 4711,
-    query: () => Promise.resolve({ rows: [{ pid: backends[Math.min(queries++, backends.length - 1)], held: true, missing: false, term: '7' }] }),
+    query: () =>
+      Promise.resolve({ rows: [{ pid: backends[Math.min(queries++, backends.length - 1)], held: true, missing: false, term: '7' }] }),
     on: () => undefined,
     release: (destroy: unknown) => released.push(destroy),
   };
@@ -291,9 +292,13 @@ describe('leadership, of a Controller', () => {
     const name = aName();
     const terms: unknown[] = [];
     const stop = new AbortController();
-    const { controller } = controlled((_, { term }) => void terms.push(term), { ids: () => concat(['a'], NEVER) }, {
-      leader: leadership({ connection: server.url, ...quick, name }),
-    });
+    const { controller } = controlled(
+      (_, { term }) => void terms.push(term),
+      { ids: () => concat(['a'], NEVER) },
+      {
+        leader: leadership({ connection: server.url, ...quick, name }),
+      },
+    );
     const done = controller.run(stop.signal);
     await eventually(() => expect(terms).toEqual([1]));
     const [pid] = await holders(name);
@@ -344,9 +349,13 @@ describe('leadership, of a Controller', () => {
     const name = aName();
     const stop = new AbortController();
     const { promise, resolve } = deferred();
-    const { controller, kinds } = controlled(() => promise, { ids: () => concat(['a'], NEVER) }, {
-      leader: leadership({ connection: server.url, ...quick, name }),
-    });
+    const { controller, kinds } = controlled(
+      () => promise,
+      { ids: () => concat(['a'], NEVER) },
+      {
+        leader: leadership({ connection: server.url, ...quick, name }),
+      },
+    );
     const done = controller.run(stop.signal);
     await eventually(() => expect(kinds()).toContain('started'));
     stop.abort();
@@ -368,7 +377,10 @@ describe('leadership, given nonsense', () => {
       { connection: new pg.Client({ password: 'secret' }) },
       'Expected `connection` to be a connection string, the config of a pg Client, or a pg Pool, got `a Client, which cannot reconnect` (string)',
     ],
-    [{ connection: undefined }, 'Expected `connection` to be a connection string, the config of a pg Client, or a pg Pool, got `undefined`'],
+    [
+      { connection: undefined },
+      'Expected `connection` to be a connection string, the config of a pg Client, or a pg Pool, got `undefined`',
+    ],
     [{ name: '' }, 'Expected `name` to be a non-empty string without NUL, got `` (string)'],
     [{ name: 5 }, 'Expected `name` to be a non-empty string without NUL, got `5` (number)'],
     [{ table: 'ä'.repeat(32) }, `Expected \`table\` to be a name of 1 to 63 bytes without NUL, got \`${'ä'.repeat(32)}\` (string)`],

@@ -37,7 +37,9 @@ function listener(config: Partial<NotificationsConfig> = {}) {
   const heard: string[] = [];
   let lists = 0;
   const list = () => of([`list ${String(++lists)}`]);
-  const subscription = notifications({ connection: server.url, channel: 'services', list, ...quick, ...config }).subscribe((id) => heard.push(id));
+  const subscription = notifications({ connection: server.url, channel: 'services', list, ...quick, ...config }).subscribe((id) =>
+    heard.push(id),
+  );
   subscriptions.push(subscription);
   return {
     heard,
@@ -133,10 +135,20 @@ describe('notifications', () => {
   });
 
   it.each([
-    ['throws', () => { throw new Error('no'); }, 'no'],
+    [
+      'throws',
+      () => {
+        throw new Error('no');
+      },
+      'no',
+    ],
     ['errors', () => throwError(() => new Error('no')), 'no'],
     ['hangs', () => NEVER, 'Listing all ids took longer than 100 ms'],
-    ['is none', () => 5 as never, 'Expected `list` to be a function that returns an Observable, promise or iterable of ids, got `5` (number)'],
+    [
+      'is none',
+      () => 5 as never,
+      'Expected `list` to be a function that returns an Observable, promise or iterable of ids, got `5` (number)',
+    ],
   ])('should connect anew, later every time, when the list %s', async (_, broken, message) => {
     const { lines, observability } = memory();
     let lists = 0;
@@ -162,7 +174,13 @@ describe('notifications', () => {
   it('should log a payload that is no id, and leave it to the loop to reject and count it', async () => {
     const { lines, observability } = memory();
     const source = notifications({ connection: server.url, channel: 'services', ...quick, observability });
-    const rejected = lastValueFrom(source.pipe(reconcile(() => undefined), ofKind('rejected'), take(1)));
+    const rejected = lastValueFrom(
+      source.pipe(
+        reconcile(() => undefined),
+        ofKind('rejected'),
+        take(1),
+      ),
+    );
     // Until it listens. None may come so late that the next test hears it.
     const heard = new AbortController();
     const notifying = (async () => {

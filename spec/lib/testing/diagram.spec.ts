@@ -3,26 +3,44 @@ import { describe, expect, it } from 'vitest';
 import { draw, Legend } from '../../../lib/testing/diagram.js';
 import { lengthOf, parseRow } from '../../../lib/testing/marble-row.js';
 
-const values = (frames: readonly number[]) => [...new Set(frames)].sort((a, b) => a - b).map((frame, i) => ({ frame, symbol: 'abcdefgh'[i % 8]! }));
+const values = (frames: readonly number[]) =>
+  [...new Set(frames)].sort((a, b) => a - b).map((frame, i) => ({ frame, symbol: 'abcdefgh'[i % 8]! }));
 
 describe('draw', () => {
-  test.prop([fc.array(fc.array(fc.nat(2000), { maxLength: 6 }), { minLength: 1, maxLength: 4 }), fc.nat(3000)])('should draw what can be read back', (rows, last) => {
-    const end = { frame: last + 2001, symbol: '|' as const };
-    const drawn = rows.map((frames) => ({ values: values(frames), end }));
-    const { lines, columnOf } = draw(drawn);
-    lines.forEach((line, i) => {
-      expect(parseRow('row', line)).toMatchObject(drawn[i]!);
-      for (const { frame, symbol } of drawn[i]!.values) expect(line[columnOf(frame)]).toBe(symbol);
-    });
-  });
+  test.prop([fc.array(fc.array(fc.nat(2000), { maxLength: 6 }), { minLength: 1, maxLength: 4 }), fc.nat(3000)])(
+    'should draw what can be read back',
+    (rows, last) => {
+      const end = { frame: last + 2001, symbol: '|' as const };
+      const drawn = rows.map((frames) => ({ values: values(frames), end }));
+      const { lines, columnOf } = draw(drawn);
+      lines.forEach((line, i) => {
+        expect(parseRow('row', line)).toMatchObject(drawn[i]!);
+        for (const { frame, symbol } of drawn[i]!.values) expect(line[columnOf(frame)]).toBe(symbol);
+      });
+    },
+  );
 
   it('should draw together what happens together', () => {
     const { lines } = draw([
-      { values: [{ frame: 0, symbol: 'a' }, { frame: 0, symbol: 'b' }, { frame: 250, symbol: 'a' }] },
-      { values: [{ frame: 2, symbol: 'c' }, { frame: 250, symbol: 'c' }] },
+      {
+        values: [
+          { frame: 0, symbol: 'a' },
+          { frame: 0, symbol: 'b' },
+          { frame: 250, symbol: 'a' },
+        ],
+      },
+      {
+        values: [
+          { frame: 2, symbol: 'c' },
+          { frame: 250, symbol: 'c' },
+        ],
+      },
     ]);
     expect(lines).toEqual(['(ab) 246ms  a', '--  c 247ms c']);
-    expect(lines.map((line) => parseRow('row', line).values.map(({ frame }) => frame))).toEqual([[0, 0, 250], [2, 250]]);
+    expect(lines.map((line) => parseRow('row', line).values.map(({ frame }) => frame))).toEqual([
+      [0, 0, 250],
+      [2, 250],
+    ]);
   });
 });
 

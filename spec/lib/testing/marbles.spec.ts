@@ -104,12 +104,15 @@ describe('marbles', () => {
     }),
   );
 
-  it('should unsubscribe before what comes in the same frame, as `expectObservable` does', marbles(({ cold, expectObservable, expectSteps }) => {
-    const steps = cold<Step>('   -a', { a: { kind: 'merged', id: 'a', worker: 0, at: 1 } });
-    expectObservable(steps, '^!').toBe('--');
-    expectSteps(steps, '      ^!').toBeExactly({});
-    expectSteps(steps, '      ^-!').toBeExactly({ merged: '-a' });
-  }));
+  it(
+    'should unsubscribe before what comes in the same frame, as `expectObservable` does',
+    marbles(({ cold, expectObservable, expectSteps }) => {
+      const steps = cold<Step>('   -a', { a: { kind: 'merged', id: 'a', worker: 0, at: 1 } });
+      expectObservable(steps, '^!').toBe('--');
+      expectSteps(steps, '      ^!').toBeExactly({});
+      expectSteps(steps, '      ^-!').toBeExactly({ merged: '-a' });
+    }),
+  );
 
   it(
     'should pass on the helpers of the TestScheduler, and flush on demand',
@@ -125,9 +128,13 @@ describe('marbles', () => {
   );
 
   it('should see what comes later than the longest row, where only Observables are expected', () => {
-    expect(messageOf(marbles(({ cold, expectObservable }) => {
-      expectObservable(cold('a|').pipe(delay(10))).toBe('');
-    }))).toContain('first difference, at 10 ms');
+    expect(
+      messageOf(
+        marbles(({ cold, expectObservable }) => {
+          expectObservable(cold('a|').pipe(delay(10))).toBe('');
+        }),
+      ),
+    ).toContain('first difference, at 10 ms');
   });
 
   it('should show both diagrams of steps, and mark the first frame that differs', () => {
@@ -156,7 +163,12 @@ describe('marbles', () => {
 
   it('should show the kinds that were not expected, and none that neither were nor are', () => {
     const test = marbles(({ hot, scheduler, expectSteps }) => {
-      expectSteps(hot('a-b|').pipe(reconcile(fails, { scheduler, maxItemRetries: 0 }))).toBeExactly({ enqueued: 'a-b', started: 'a-b', merged: '', ends: '---|' });
+      expectSteps(hot('a-b|').pipe(reconcile(fails, { scheduler, maxItemRetries: 0 }))).toBeExactly({
+        enqueued: 'a-b',
+        started: 'a-b',
+        merged: '',
+        ends: '---|',
+      });
     });
     expect(messageOf(test)).toBe(
       [
@@ -178,13 +190,32 @@ describe('marbles', () => {
   });
 
   it.each<[string, Observable<Step>, StepRows, string[]]>([
-    ['an end that was not expected', of(), {}, ['Expected the steps', 'ends', 'but they were', 'ends  |', '      ^ first difference, at 0 ms']],
-    ['an end that did not come', NEVER, { ends: '--|' }, ['Expected the steps', 'ends  --|', 'but they were', 'ends', '        ^ first difference, at 2 ms']],
-    ['an end in a row of steps', NEVER, { started: '|' }, ['Expected the steps', 'started', 'ends     |', 'but they were', 'started', 'ends', '         ^ first difference, at 0 ms']],
+    [
+      'an end that was not expected',
+      of(),
+      {},
+      ['Expected the steps', 'ends', 'but they were', 'ends  |', '      ^ first difference, at 0 ms'],
+    ],
+    [
+      'an end that did not come',
+      NEVER,
+      { ends: '--|' },
+      ['Expected the steps', 'ends  --|', 'but they were', 'ends', '        ^ first difference, at 2 ms'],
+    ],
+    [
+      'an end in a row of steps',
+      NEVER,
+      { started: '|' },
+      ['Expected the steps', 'started', 'ends     |', 'but they were', 'started', 'ends', '         ^ first difference, at 0 ms'],
+    ],
   ])('should show, in a row of its own, %s', (_, steps, rows, lines) => {
-    expect(messageOf(marbles(({ expectSteps }) => {
-      expectSteps(steps).toBeExactly(rows);
-    }))).toBe(lines.join('\n'));
+    expect(
+      messageOf(
+        marbles(({ expectSteps }) => {
+          expectSteps(steps).toBeExactly(rows);
+        }),
+      ),
+    ).toBe(lines.join('\n'));
   });
 
   it.each<[string, Observable<Step>, string, RegExp]>([
@@ -193,14 +224,23 @@ describe('marbles', () => {
     ['an end that is too early', timer(2).pipe(map(() => ({}) as Step)), '-----|', /difference, at 2 ms/],
     ['an error instead of an end', throwError(() => new Error('broken')), '|', /# = Error: broken/],
   ])('should fail for %s', (_, steps, started, message) => {
-    expect(messageOf(marbles(({ expectSteps }) => {
-      expectSteps(steps).toBe({ started });
-    }))).toMatch(message);
+    expect(
+      messageOf(
+        marbles(({ expectSteps }) => {
+          expectSteps(steps).toBe({ started });
+        }),
+      ),
+    ).toMatch(message);
   });
 
   it('should show both diagrams of values, and mark the first frame that differs', () => {
     const test = marbles(({ cold, expectObservable }) => {
-      expectObservable(concat(cold('a-b|', { a: 1, b: { c: 2 } }), throwError(() => new RangeError('why')))).toBe('a--b|', { a: 1, b: { c: 2 } });
+      expectObservable(
+        concat(
+          cold('a-b|', { a: 1, b: { c: 2 } }),
+          throwError(() => new RangeError('why')),
+        ),
+      ).toBe('a--b|', { a: 1, b: { c: 2 } });
     });
     expect(messageOf(test)).toBe(
       [
@@ -220,22 +260,28 @@ describe('marbles', () => {
       expectSubscriptions(source.subscriptions).toBe('^-- 6ms !');
     });
     expect(messageOf(test)).toBe(
-      [
-        'Expected the subscriptions',
-        '  ^--------!',
-        'but they were',
-        '  ^--!',
-        '     ^ first difference, at 3 ms',
-      ].join('\n'),
+      ['Expected the subscriptions', '  ^--------!', 'but they were', '  ^--!', '     ^ first difference, at 3 ms'].join('\n'),
     );
   });
 
   it.each<[string, Record<string, string>, RegExp]>([
-    ['rows that end at different times', { started: 'a-|', succeeded: 'a--|' }, /rows to end alike, got `\|` at 2 ms in `started` and `\|` at 3 ms in `succeeded`/],
+    [
+      'rows that end at different times',
+      { started: 'a-|', succeeded: 'a--|' },
+      /rows to end alike, got `\|` at 2 ms in `started` and `\|` at 3 ms in `succeeded`/,
+    ],
     ['rows that end in different ways', { started: 'a-|', succeeded: 'a-#' }, /rows to end alike/],
-    ['a row that goes on after the end of another', { started: 'a-|', succeeded: 'a--b' }, /nothing after `\|` at 2 ms in `started`, got `b` \(string\) at 3 ms/],
+    [
+      'a row that goes on after the end of another',
+      { started: 'a-|', succeeded: 'a--b' },
+      /nothing after `\|` at 2 ms in `started`, got `b` \(string\) at 3 ms/,
+    ],
     ['a row that is no kind of step', { begun: 'a' }, /`rows` to be named after kinds of steps.*got `begun`/],
-    ['an end that is not where the row `ends` has it', { started: 'a-|', ends: '---|' }, /rows to end alike, got `\|` at 2 ms in `started` and `\|` at 3 ms in `ends`/],
+    [
+      'an end that is not where the row `ends` has it',
+      { started: 'a-|', ends: '---|' },
+      /rows to end alike, got `\|` at 2 ms in `started` and `\|` at 3 ms in `ends`/,
+    ],
     ['a step behind the row `ends`', { started: 'a--b', ends: '--#' }, /nothing after `#` at 2 ms in `ends`, got `b`/],
     ['an id in the row `ends`', { ends: 'a-|' }, /the row `ends` to have no marbles but `\|` or `#`, got `a` \(string\)/],
     ['a bracket that stays open', { started: '(ab' }, /`started` to have its brackets in pairs/],
@@ -245,9 +291,13 @@ describe('marbles', () => {
     ['a marble behind the end', { started: '|-a' }, /nothing behind its end/],
     ['a row that is no string', { started: 3 as unknown as string }, /a string of marbles, got `3` \(number\)/],
   ])('should refuse %s', (_, rows, message) => {
-    expect(messageOf(marbles(({ expectSteps }) => {
-      expectSteps(NEVER).toBe(rows);
-    }))).toMatch(message);
+    expect(
+      messageOf(
+        marbles(({ expectSteps }) => {
+          expectSteps(NEVER).toBe(rows);
+        }),
+      ),
+    ).toMatch(message);
   });
 
   it('should refuse a body that is asynchronous, or none', () => {

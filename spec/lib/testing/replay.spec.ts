@@ -13,12 +13,22 @@ interface Recording {
 }
 
 /** Runs a loop in virtual time, and keeps its journal. */
-function record(happenings: readonly Happening[], reconciler: (sleep: (ms: number) => Promise<void>) => Reconciler, config: ReconcileConfig = {}, until = 20_000): Promise<Recording> {
+function record(
+  happenings: readonly Happening[],
+  reconciler: (sleep: (ms: number) => Promise<void>) => Reconciler,
+  config: ReconcileConfig = {},
+  until = 20_000,
+): Promise<Recording> {
   return virtualTime(async (clock) => {
     const [events, reset, stop] = [new Subject<{ id: string; stream: string }>(), new Subject<void>(), new Subject<void>()];
     const lines: string[] = [];
     const steps: Step[] = [];
-    const steps$ = events.pipe(reconcile(reconciler((ms) => clock.sleep(ms)), { ...config, reset, stop, scheduler: clock.scheduler }));
+    const steps$ = events.pipe(
+      reconcile(
+        reconciler((ms) => clock.sleep(ms)),
+        { ...config, reset, stop, scheduler: clock.scheduler },
+      ),
+    );
     const loop = steps$.subscribe((step) => steps.push(step));
     const recorded = new Subject<Step>();
     recorded.pipe(journal(config)).subscribe((line) => lines.push(line));
@@ -56,12 +66,20 @@ describe('journal', () => {
   });
 
   it('should keep what matters of errors, and survive those that are none', async () => {
-    const errors = [new RetryError('later', 500), new TerminalError('never'), Object.assign(new Error('named'), { name: 'MyError' }), undefined, 'text'];
+    const errors = [
+      new RetryError('later', 500),
+      new TerminalError('never'),
+      Object.assign(new Error('named'), { name: 'MyError' }),
+      undefined,
+      'text',
+    ];
     for (const error of errors) {
       const { lines } = await record([[0, 'a']], () => () => throwError(() => error), { maxItemRetries: 0 }, 100);
       const { steps } = await replay(lines);
       expect(kinds(steps)).toHaveLength(3);
-      expect(steps.at(-1)).toMatchObject({ error: error instanceof Error ? { name: error.name, message: error.message } : { message: expect.any(String) as unknown } });
+      expect(steps.at(-1)).toMatchObject({
+        error: error instanceof Error ? { name: error.name, message: error.message } : { message: expect.any(String) as unknown },
+      });
     }
   });
 
@@ -75,13 +93,27 @@ describe('replay', () => {
     () => undefined,
     () => ({ requeueDelay: 700 }),
     () => ({ error: new Error('reported') }),
-    () => { throw new RetryError('thrown', 300); },
+    () => {
+      throw new RetryError('thrown', 300);
+    },
     () => 5 as unknown as undefined,
-    () => { throw new TerminalError('terminal'); },
+    () => {
+      throw new TerminalError('terminal');
+    },
   ];
 
   it.each(outcomes.map((outcome, i) => [i, outcome] as const))('should run a recording again as it was (%i)', async (_, outcome) => {
-    const { lines, steps } = await record([[10, 'a'], [10, 'b'], [400, 'a'], [2000, 'c']], () => outcome, { backoff: constant(250), maxItemRetries: 2, delayResolution: 100 }, 3000);
+    const { lines, steps } = await record(
+      [
+        [10, 'a'],
+        [10, 'b'],
+        [400, 'a'],
+        [2000, 'c'],
+      ],
+      () => outcome,
+      { backoff: constant(250), maxItemRetries: 2, delayResolution: 100 },
+      3000,
+    );
     const again = await replay(lines, { config: { backoff: constant(250) } });
     expect(kinds(again.steps)).toEqual(kinds(steps));
     expect(again.diagram).toBe(toMarbles(steps));
@@ -89,7 +121,16 @@ describe('replay', () => {
 
   it('should hold a run as long as it took, though it outlived its timeout', async () => {
     const config = { maxReconcileTime: 1000, backoff: constant(250) };
-    const { lines, steps } = await record([[0, 'a'], [1200, 'b'], [1300, 'a']], (sleep) => (id) => sleep(id === 'a' ? 1500 : 10), config, 6000);
+    const { lines, steps } = await record(
+      [
+        [0, 'a'],
+        [1200, 'b'],
+        [1300, 'a'],
+      ],
+      (sleep) => (id) => sleep(id === 'a' ? 1500 : 10),
+      config,
+      6000,
+    );
     expect(kinds(steps)).toContain('1500 released a');
     const again = await replay(lines, { config: { backoff: constant(250) } });
     expect(kinds(again.steps)).toEqual(kinds(steps));
@@ -104,7 +145,13 @@ describe('replay', () => {
 
   it('should find the stop during which a run failed', async () => {
     const failing = (sleep: (ms: number) => Promise<void>) => () => sleep(10).then(() => Promise.reject(new Error('no')));
-    const { lines, steps } = await record([[0, 'a'], [5, 'stop']], failing);
+    const { lines, steps } = await record(
+      [
+        [0, 'a'],
+        [5, 'stop'],
+      ],
+      failing,
+    );
     expect(kinds(steps)).toEqual(['0 enqueued a', '0 started a', '10 dropped a']);
     expect(kinds((await replay(lines)).steps)).toEqual(kinds(steps));
   });
@@ -132,7 +179,14 @@ describe('replay', () => {
   });
 
   it('should run the events of a recording against the real reconciler', async () => {
-    const { lines } = await record([[10, 'a']], () => () => { throw new Error('the bug'); }, { backoff: constant(250) }, 600);
+    const { lines } = await record(
+      [[10, 'a']],
+      () => () => {
+        throw new Error('the bug');
+      },
+      { backoff: constant(250) },
+      600,
+    );
     const { steps } = await replay(lines, { reconciler: () => undefined, config: { backoff: constant(250) } });
     expect(kinds(steps)).toEqual(['10 enqueued a', '10 started a', '10 succeeded a']);
   });
@@ -156,9 +210,17 @@ describe('replay', () => {
     const header = '{"journal":"kreconciler","version":1,"config":{}}';
     it.each<[string, string | string[], RegExp]>([
       ['a journal from a newer version', header.replace('1', '2'), /version 1 or older, got version 2: a newer kreconciler/],
-      ['a journal that was cut in the middle of a line', [header, '{"line":2,"kind":"enq'], /Expected line 2 of the journal to be JSON, got .* cut in the middle/],
+      [
+        'a journal that was cut in the middle of a line',
+        [header, '{"line":2,"kind":"enq'],
+        /Expected line 2 of the journal to be JSON, got .* cut in the middle/,
+      ],
       ['a journal with a bad line', [header, 'oh', '{}'], /Expected line 2 of the journal to be JSON, got `oh` \(string\)$/],
-      ['a journal with a gap', [header, '{"line":2,"kind":"enqueued","id":"a","at":0}', '{"line":4}'], /Expected line 3 of the journal, got line 4: some of it is missing/],
+      [
+        'a journal with a gap',
+        [header, '{"line":2,"kind":"enqueued","id":"a","at":0}', '{"line":4}'],
+        /Expected line 3 of the journal, got line 4: some of it is missing/,
+      ],
       ['a journal without its beginning', '{"line":2}', /begin with the line that says so, got .* cut off/],
       ['an empty journal', '', /begin with the line that says so, got `undefined`/],
     ])('%s', async (_, lines, message) => {
@@ -171,10 +233,14 @@ describe('toMarbles', () => {
   const step = (at: number, kind: Step['kind'], id: string) => ({ at, kind, id, worker: 0 }) as Step;
 
   it('should draw steps from the first on, long ids as letters', () => {
-    const steps = [step(5000, 'enqueued', 'web'), step(5000, 'enqueued', 'a'), step(5004, 'started', 'web'), step(5300, 'started', 'a'), step(5301, 'succeeded', 'web')];
-    expect(toMarbles(steps)).toBe(
-      ['enqueued   (ba)', 'started    ----b 295ms a', 'succeeded  ---- 296ms  -b', 'where b = web'].join('\n'),
-    );
+    const steps = [
+      step(5000, 'enqueued', 'web'),
+      step(5000, 'enqueued', 'a'),
+      step(5004, 'started', 'web'),
+      step(5300, 'started', 'a'),
+      step(5301, 'succeeded', 'web'),
+    ];
+    expect(toMarbles(steps)).toBe(['enqueued   (ba)', 'started    ----b 295ms a', 'succeeded  ---- 296ms  -b', 'where b = web'].join('\n'));
   });
 
   it('should draw nothing of nothing, and not be put off by a clock that was set back', () => {

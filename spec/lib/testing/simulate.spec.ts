@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import type { Reconciler } from 'kreconciler/operators';
-import { type FaultKind, FAULTS, type Scenario, ScenarioError, simulate, type SimulationContext, SimulationError } from 'kreconciler/testing';
+import {
+  type FaultKind,
+  FAULTS,
+  type Scenario,
+  ScenarioError,
+  simulate,
+  type SimulationContext,
+  SimulationError,
+} from 'kreconciler/testing';
 import { concatMap, defer, from, ignoreElements, map, of, timer } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
@@ -22,12 +30,14 @@ function world(changed: Partial<Scenario<World>> = {}): Scenario<World> {
       watch: { on: ['scale'], list: ({ wanted }) => Object.keys(wanted) },
       resync: { every: 60_000, list: ({ wanted }) => Object.keys(wanted) },
     },
-    reconciler: () => async (id, { read, effect }) => {
-      const size = await read(({ wanted }) => wanted[id] ?? 0);
-      await effect('resize', ({ actual }) => {
-        actual[id] = size;
-      });
-    },
+    reconciler:
+      () =>
+      async (id, { read, effect }) => {
+        const size = await read(({ wanted }) => wanted[id] ?? 0);
+        await effect('resize', ({ actual }) => {
+          actual[id] = size;
+        });
+      },
     converged: ({ wanted, actual }) => Object.keys(wanted).every((id) => wanted[id] === actual[id]),
     ...changed,
   };
@@ -48,7 +58,9 @@ describe('simulate', () => {
   }, 30_000);
 
   it('should report seed, smallest schedule, what happened, and the steps as marbles', async () => {
-    const { message } = await failing(world({ invariants: { 'nothing is larger than 7': ({ actual }) => Object.values(actual).every((size) => size <= 7) } }));
+    const { message } = await failing(
+      world({ invariants: { 'nothing is larger than 7': ({ actual }) => Object.values(actual).every((size) => size <= 7) } }),
+    );
     expect(message).toBe(
       [
         'The invariant "nothing is larger than 7" broke, at 0 ms (run 2).',
@@ -97,33 +109,68 @@ describe('simulate', () => {
   });
 
   it.each<[string, Partial<Scenario<World>>, FaultKind[], RegExp]>([
-    ['a world that does not converge', { reconciler: () => () => undefined }, [], /The world did not converge within 600000 ms after the last fault/],
+    [
+      'a world that does not converge',
+      { reconciler: () => () => undefined },
+      [],
+      /The world did not converge within 600000 ms after the last fault/,
+    ],
     [
       'a world that does not stay as it was',
       {
         world: () => ({ wanted: { z: 0 }, actual: { z: 0 } }),
-        reconciler: () => async (id, { effect, read, sleep }) => {
-          const size = await read(({ wanted }) => wanted[id] ?? 0);
-          await effect('resize', ({ actual }) => { actual[id] = size; });
-          if (Object.keys(await read(({ wanted }) => wanted)).length < 2) return;
-          await sleep(100);
-          await effect('resize', ({ actual }) => { actual[id] = -1; });
-        },
+        reconciler:
+          () =>
+          async (id, { effect, read, sleep }) => {
+            const size = await read(({ wanted }) => wanted[id] ?? 0);
+            await effect('resize', ({ actual }) => {
+              actual[id] = size;
+            });
+            if (Object.keys(await read(({ wanted }) => wanted)).length < 2) return;
+            await sleep(100);
+            await effect('resize', ({ actual }) => {
+              actual[id] = -1;
+            });
+          },
       },
       [],
       /The world converged, and did not stay so/,
     ],
-    ['a loop that triggers itself', { streams: { watch: { on: ['scale', 'resize'] } } }, [], /Time stood still: one thing caused the next at the same moment/],
-    ['a step that must not be', { onStep: ({ kind }) => { if (kind === 'requeued') throw new Error('retried!'); } }, ['fail'], /`onStep` threw: retried!/],
-  ])('should find %s', async (_, changed, kinds, message) => {
-    expect((await failing(world(changed), { kinds })).message).toMatch(message);
-  }, 30_000);
+    [
+      'a loop that triggers itself',
+      { streams: { watch: { on: ['scale', 'resize'] } } },
+      [],
+      /Time stood still: one thing caused the next at the same moment/,
+    ],
+    [
+      'a step that must not be',
+      {
+        onStep: ({ kind }) => {
+          if (kind === 'requeued') throw new Error('retried!');
+        },
+      },
+      ['fail'],
+      /`onStep` threw: retried!/,
+    ],
+  ])(
+    'should find %s',
+    async (_, changed, kinds, message) => {
+      expect((await failing(world(changed), { kinds })).message).toMatch(message);
+    },
+    30_000,
+  );
 
   it.each<[string, Reconciler<SimulationContext<World>>]>([
     ['nothing', () => undefined],
     ['an Observable that completes at once', () => of({})],
     ['an Observable that takes its time', (_, { sleep }) => from(sleep(300)).pipe(map(() => ({})))],
-    ['an async iterable', async function* (_, { sleep }) { await sleep(300); yield {}; }],
+    [
+      'an async iterable',
+      async function* (_, { sleep }) {
+        await sleep(300);
+        yield {};
+      },
+    ],
   ])('should run one id twice at once in no process, if its reconciler returns %s', async (_, reconciler) => {
     const scenario = world({ converged: () => true, reconciler: () => reconciler });
     await expect(simulate(scenario, { runs: 50, kinds: ['crash', 'leadership', 'handover'] })).resolves.toBeDefined();
@@ -131,11 +178,17 @@ describe('simulate', () => {
 
   it('should take an Observable that has completed for over, before its id runs again', async () => {
     const scenario = world({
-      reconciler: () => (id, { read, effect }) =>
-        from(read(({ wanted }) => wanted[id] ?? 0)).pipe(
-          concatMap((size) => effect('resize', ({ actual }) => { actual[id] = size; })),
-          ignoreElements(),
-        ),
+      reconciler:
+        () =>
+        (id, { read, effect }) =>
+          from(read(({ wanted }) => wanted[id] ?? 0)).pipe(
+            concatMap((size) =>
+              effect('resize', ({ actual }) => {
+                actual[id] = size;
+              }),
+            ),
+            ignoreElements(),
+          ),
     });
     await expect(simulate(scenario, { runs: 100, kinds: [] })).resolves.toBeDefined();
   });
@@ -145,15 +198,23 @@ describe('simulate', () => {
     await simulate(
       world({
         config: (random) => ({ workerCount: 1 + Math.floor(random() * 3), workerName: () => 'w' }),
-        reconciler: ({ now, random }) => async (id, context) => {
-          seen.add(Object.keys(context).filter((key) => ['worker', 'workerName', 'attempt', 'reason', 'streams', 'id'].includes(key)).join());
-          expect(context.signal.aborted).toBe(false);
-          expect(typeof now()).toBe('number');
-          expect(random()).toBeLessThan(1);
-          await context.sleep(10);
-          const size = await context.read(({ wanted }) => wanted[id] ?? 0);
-          await context.effect('resize', ({ actual }) => { actual[id] = size; });
-        },
+        reconciler:
+          ({ now, random }) =>
+          async (id, context) => {
+            seen.add(
+              Object.keys(context)
+                .filter((key) => ['worker', 'workerName', 'attempt', 'reason', 'streams', 'id'].includes(key))
+                .join(),
+            );
+            expect(context.signal.aborted).toBe(false);
+            expect(typeof now()).toBe('number');
+            expect(random()).toBeLessThan(1);
+            await context.sleep(10);
+            const size = await context.read(({ wanted }) => wanted[id] ?? 0);
+            await context.effect('resize', ({ actual }) => {
+              actual[id] = size;
+            });
+          },
       }),
       { runs: 20 },
     );
@@ -162,11 +223,15 @@ describe('simulate', () => {
 
   it('should give copies to those who read', async () => {
     const scenario = world({
-      reconciler: () => async (id, { read, effect }) => {
-        const copy = await read((world) => world);
-        copy.actual[id] = 99;
-        await effect('resize', ({ wanted, actual }) => { actual[id] = wanted[id] ?? 0; });
-      },
+      reconciler:
+        () =>
+        async (id, { read, effect }) => {
+          const copy = await read((world) => world);
+          copy.actual[id] = 99;
+          await effect('resize', ({ wanted, actual }) => {
+            actual[id] = wanted[id] ?? 0;
+          });
+        },
       invariants: { 'no 99': ({ actual }) => !Object.values(actual).includes(99) },
     });
     await expect(simulate(scenario, { runs: 100 })).resolves.toBeDefined();
@@ -175,26 +240,59 @@ describe('simulate', () => {
   describe('should say that the scenario is at fault', () => {
     let hidden = 0;
     it.each<[string, Partial<Scenario<World>>, RegExp]>([
-      ['if it never converges, even if left alone', { converged: () => false }, /to converge if it is left alone, but without a change and without a fault the world did not converge/],
+      [
+        'if it never converges, even if left alone',
+        { converged: () => false },
+        /to converge if it is left alone, but without a change and without a fault the world did not converge/,
+      ],
       [
         'if an effect is called outside of an attempt',
-        { reconciler: () => (id, { effect, sleep }) => { void sleep(5).then(() => effect('late', () => undefined)).catch(() => undefined); } },
+        {
+          reconciler:
+            () =>
+            (id, { effect, sleep }) => {
+              void sleep(5)
+                .then(() => effect('late', () => undefined))
+                .catch(() => undefined);
+            },
+        },
         /`late` of `.` was called outside of an attempt: the reconciler had answered already. Is an `await` missing\?/,
       ],
-      ['if a reconciler awaits the real world', { reconciler: () => () => new Promise((resolve) => { setTimeout(resolve, 5); }) }, /awaits something that is neither `read`, `effect` nor `sleep`/],
-      ['if an Observable waits for real time', { reconciler: () => () => timer(50).pipe(map(() => ({}))) }, /awaits something that is neither `read`, `effect` nor `sleep`/],
+      [
+        'if a reconciler awaits the real world',
+        {
+          reconciler: () => () =>
+            new Promise((resolve) => {
+              setTimeout(resolve, 5);
+            }),
+        },
+        /awaits something that is neither `read`, `effect` nor `sleep`/,
+      ],
+      [
+        'if an Observable waits for real time',
+        { reconciler: () => () => timer(50).pipe(map(() => ({}))) },
+        /awaits something that is neither `read`, `effect` nor `sleep`/,
+      ],
       [
         'if an async function goes on in an Observable that was cut off',
         {
-          reconciler: () => (id, { effect, sleep }) =>
-            defer(async () => {
-              await sleep(15_000);
-              await effect('resize', ({ wanted, actual }) => { actual[id] = wanted[id] ?? 0; });
-            }).pipe(ignoreElements()),
+          reconciler:
+            () =>
+            (id, { effect, sleep }) =>
+              defer(async () => {
+                await sleep(15_000);
+                await effect('resize', ({ wanted, actual }) => {
+                  actual[id] = wanted[id] ?? 0;
+                });
+              }).pipe(ignoreElements()),
         },
         /`resize` of `.` was called after the Observable around it was cut off.*the loop may have started `.` again\. Return its promise instead/,
       ],
-      ['if it is not deterministic', { invariants: { odd: () => ++hidden !== 40 } }, /not deterministic: with seed \d+ the invariant "odd" broke, and the next time it did not/],
+      [
+        'if it is not deterministic',
+        { invariants: { odd: () => ++hidden !== 40 } },
+        /not deterministic: with seed \d+ the invariant "odd" broke, and the next time it did not/,
+      ],
     ])('%s', async (_, changed, message) => {
       const error: unknown = await simulate(world(changed)).catch((error: unknown) => error);
       expect(error).toBeInstanceOf(ScenarioError);
@@ -219,15 +317,28 @@ describe('simulate', () => {
       converged: (_, at) => looks.push(at) > 0,
     };
     // Operations 1 and 2 are over when leadership is lost; the crash comes the moment it is back.
-    const faults = [{ kind: 'leadership' as const, id: 'a', nth: 0, at: 1, ms: 500 }, { kind: 'crash' as const, id: 'a', nth: 3, at: 0, ms: 5000 }];
+    const faults = [
+      { kind: 'leadership' as const, id: 'a', nth: 0, at: 1, ms: 500 },
+      { kind: 'crash' as const, id: 'a', nth: 3, at: 0, ms: 5000 },
+    ];
     await simulate(scenario, { schedule: { changes: [{ at: 0, id: 'a', name: 'scale', value: 1 }], faults } });
     expect(looks[0]).toBe(5501);
   });
 
   it('should do each change of a schedule at its moment, in whatever order they stand there', async () => {
     const seen: string[] = [];
-    const scenario = world({ changes: { scale: (_, id) => void seen.push(id) }, onStep: ({ kind }, _, at) => { if (kind === 'started') seen.push(String(at)); } });
-    const changes = [['c', 20], ['a', 10], ['b', 20], ['d', 0]] as const;
+    const scenario = world({
+      changes: { scale: (_, id) => void seen.push(id) },
+      onStep: ({ kind }, _, at) => {
+        if (kind === 'started') seen.push(String(at));
+      },
+    });
+    const changes = [
+      ['c', 20],
+      ['a', 10],
+      ['b', 20],
+      ['d', 0],
+    ] as const;
     await simulate(scenario, { schedule: { changes: changes.map(([id, at]) => ({ id, at, name: 'scale', value: 0 })), faults: [] } });
     expect(seen).toEqual(['d', '0', 'a', '10', 'c', 'b', '20', '20']);
   });

@@ -19,7 +19,9 @@ describe('VirtualScheduler', () => {
         if (isCancelled) actions[i]!.unsubscribe();
       });
       run(scheduler);
-      const expected = delays.flatMap(([delay, isCancelled], i) => (isCancelled ? [] : [{ delay, i }])).sort((a, b) => a.delay - b.delay || a.i - b.i);
+      const expected = delays
+        .flatMap(([delay, isCancelled], i) => (isCancelled ? [] : [{ delay, i }]))
+        .sort((a, b) => a.delay - b.delay || a.i - b.i);
       expect(seen).toEqual(expected.map(({ i }) => i));
       expect(scheduler.size).toBe(0);
     },
@@ -64,7 +66,9 @@ describe('VirtualScheduler', () => {
   it('should be a scheduler for the operators of rxjs', () => {
     const scheduler = new VirtualScheduler();
     const seen: string[] = [];
-    merge(interval(10, scheduler).pipe(take(3)), timer(15, scheduler), of('now').pipe(observeOn(scheduler))).subscribe((value) => seen.push(`${scheduler.now()} ${value}`));
+    merge(interval(10, scheduler).pipe(take(3)), timer(15, scheduler), of('now').pipe(observeOn(scheduler))).subscribe((value) =>
+      seen.push(`${scheduler.now()} ${value}`),
+    );
     run(scheduler);
     expect(seen).toEqual(['0 now', '10 0', '15 0', '20 1', '30 2']);
   });

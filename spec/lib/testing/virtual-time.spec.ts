@@ -28,16 +28,20 @@ describe('virtualTime', () => {
       expect(log).toEqual(['0 enqueued', '0 started', '150 succeeded']);
     }));
 
-  it('should compute a thousand hours in seconds', () =>
-    virtualTime(async (clock) => {
-      const log = loop(clock, async () => {
-        await clock.sleep(700);
-        return { requeueDelay: 120_000 };
-      });
-      await clock.advance(1000 * 3_600_000);
-      expect(log.length).toBeGreaterThan(80_000);
-      expect(clock.now()).toBe(3_600_000_000);
-    }), 60_000);
+  it(
+    'should compute a thousand hours in seconds',
+    () =>
+      virtualTime(async (clock) => {
+        const log = loop(clock, async () => {
+          await clock.sleep(700);
+          return { requeueDelay: 120_000 };
+        });
+        await clock.advance(1000 * 3_600_000);
+        expect(log.length).toBeGreaterThan(80_000);
+        expect(clock.now()).toBe(3_600_000_000);
+      }),
+    60_000,
+  );
 
   it('should run the same way each time', async () => {
     const run = () =>
@@ -58,7 +62,9 @@ describe('virtualTime', () => {
       timer(10, clock.scheduler).subscribe(() => {
         void (async () => {
           for (let i = 0; i < 5000; i++) await Promise.resolve();
-          await new Promise((resolve) => { process.nextTick(resolve); });
+          await new Promise((resolve) => {
+            process.nextTick(resolve);
+          });
           await setImmediate();
           await setImmediate();
           log.push(`jobs at ${clock.now()}`);
@@ -100,7 +106,11 @@ describe('virtualTime', () => {
   it('should resolve and reject as its body does', async () => {
     await expect(virtualTime(async () => 5)).resolves.toBe(5);
     await expect(virtualTime(async () => Promise.reject(new Error('no')))).rejects.toThrow('no');
-    await expect(virtualTime((() => { throw new Error('at once'); }))).rejects.toThrow('at once');
+    await expect(
+      virtualTime(() => {
+        throw new Error('at once');
+      }),
+    ).rejects.toThrow('at once');
   });
 
   it('should reject with what an action throws', async () => {
@@ -147,7 +157,11 @@ describe('virtualTime', () => {
 
   it.each<[string, (clock: VirtualClock) => Promise<unknown>, RegExp]>([
     ['waits for the real world', () => setTimeout(5000), /real world, and at 0 ms .*Timeout/su],
-    ['waits for virtual time', (clock) => clock.sleep(250), /waits for virtual time: the next timer is due at 250 ms, call `clock.advance`/],
+    [
+      'waits for virtual time',
+      (clock) => clock.sleep(250),
+      /waits for virtual time: the next timer is due at 250 ms, call `clock.advance`/,
+    ],
     ['waits for nothing', () => new Promise(() => undefined), /will never come/],
   ])('should not hang if the body %s', async (_, body, message) => {
     await expect(virtualTime(body)).rejects.toThrow(message);

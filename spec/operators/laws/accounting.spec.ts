@@ -15,7 +15,11 @@ const fates: Record<string, { reconciler: Reconciler; config?: ReconcileConfig; 
   'it polls': { reconciler: (_, { reason }) => (reason === 'event' ? { requeueDelay: 30 } : undefined) },
   'it fails once': { reconciler: (_, { attempt }) => (attempt === 1 ? fails() : undefined) },
   'it fails for ever': { reconciler: fails },
-  'it is terminal': { reconciler: () => { throw new TerminalError('no'); } },
+  'it is terminal': {
+    reconciler: () => {
+      throw new TerminalError('no');
+    },
+  },
   'it may not wait': { reconciler: fails, config: { delayQueueSize: 0 } },
   'it may not poll': { reconciler: () => ({ requeueDelay: 5 }), config: { delayQueueSize: 0 } },
   'it is over time': { reconciler: () => new Subject<undefined>(), config: { maxReconcileTime: 15 } },
@@ -26,7 +30,10 @@ const fates: Record<string, { reconciler: Reconciler; config?: ReconcileConfig; 
 const ends: Record<string, (rig: Rig) => void> = {
   drained: (rig) => rig.events.complete(),
   stopped: (rig) => rig.stop.next(),
-  'reset and drained': (rig) => { rig.reset.next(); rig.events.complete(); },
+  'reset and drained': (rig) => {
+    rig.reset.next();
+    rig.events.complete();
+  },
   'failed by its source': (rig) => rig.events.error(new Error('source')),
 };
 
@@ -60,12 +67,21 @@ describe('A1 to A4: each step has its consequence', () => {
 
 describe('A1: an event yields exactly one of enqueued, merged, rejected', () => {
   test('A1 should answer each event with one step, and that alone carries it', () => {
-    const rig: Rig = new Rig((id) => (id === 'a' ? timer(5, rig.clock).pipe(ignoreElements()) : undefined), { workerQueueSize: 1, workerHasher: (id) => (id === 'x' ? -1 : 0) });
+    const rig: Rig = new Rig((id) => (id === 'a' ? timer(5, rig.clock).pipe(ignoreElements()) : undefined), {
+      workerQueueSize: 1,
+      workerHasher: (id) => (id === 'x' ? -1 : 0),
+    });
     const events = ['a', 'a', 'b', 'b', 'c', 'x', ''].map((id): Trigger => ({ id, stream: 's', message: {} }));
     for (const event of events) rig.events.next(event);
     rig.clock.advance(100);
     expect(rig.steps.filter(({ trigger }) => trigger !== undefined).map(inWords)).toEqual([
-      'enqueued a', 'merged a', 'enqueued b', 'merged b', 'rejected c full', 'rejected x unrouted', 'rejected  invalid_id',
+      'enqueued a',
+      'merged a',
+      'enqueued b',
+      'merged b',
+      'rejected c full',
+      'rejected x unrouted',
+      'rejected  invalid_id',
     ]);
     expect(rig.steps.flatMap(({ trigger }) => trigger ?? [])).toEqual(events);
     rig.steps.flatMap(({ trigger }) => trigger ?? []).forEach((trigger, i) => expect(trigger).toBe(events[i]));
@@ -95,7 +111,15 @@ describe('A5: the order of things', () => {
     source.pipe(reconcile(() => undefined)).subscribe(steps);
     source.next('a');
     expect(seen[0]).toEqual([
-      'enqueued a', 'enqueued b', 'started a', 'succeeded a', 'started b', 'enqueued a', 'succeeded b', 'started a', 'succeeded a',
+      'enqueued a',
+      'enqueued b',
+      'started a',
+      'succeeded a',
+      'started b',
+      'enqueued a',
+      'succeeded b',
+      'started a',
+      'succeeded a',
     ]);
     expect(seen[1]).toEqual(seen[0]);
     expect(seen[2]).toEqual(seen[0]);
@@ -127,7 +151,14 @@ describe('A5: the order of things', () => {
     );
     rig.trigger('a');
     rig.clock.advance(100);
-    expect(states).toEqual(['enqueued: ready', 'started: running', 'requeued: waiting', 'enqueued: ready', 'started: running', 'succeeded: idle']);
+    expect(states).toEqual([
+      'enqueued: ready',
+      'started: running',
+      'requeued: waiting',
+      'enqueued: ready',
+      'started: running',
+      'succeeded: idle',
+    ]);
   });
 
   test('A5 should let an observer stop the loop on seeing a success, before the next id starts', () => {
@@ -150,9 +181,13 @@ describe('A5: the order of things', () => {
 
   test('A5 should not start an id that is reset while its `started` is delivered', () => {
     const ran: string[] = [];
-    const rig: Rig = new Rig((id) => void ran.push(id), {}, (step, { reset }) => {
-      if (inWords(step) === 'started a') reset.next();
-    });
+    const rig: Rig = new Rig(
+      (id) => void ran.push(id),
+      {},
+      (step, { reset }) => {
+        if (inWords(step) === 'started a') reset.next();
+      },
+    );
     rig.trigger('a', 'b');
     expect(ran).toEqual(['b']);
     expect(rig.told()).toEqual(['enqueued a', 'started a', 'dropped a stopped', 'enqueued b', 'started b', 'succeeded b']);
@@ -172,14 +207,19 @@ describe('A5: the order of things', () => {
     expect(log).toEqual(['enqueued a', 'started a', 'succeeded a', 'complete']);
   });
 
-  test('A5 should deliver in order across lanes', marbles(({ hot, cold, scheduler, expectSteps }) => {
-    const source = hot('     (ax)|');
-    const run = cold('       ---|');
-    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler, workerCount: 2, workerHasher: (id) => (id === 'a' ? 0 : 1) }))).toBeExactly({
-      enqueued: '            (ax)',
-      started: '             (ax)',
-      succeeded: '           ---(ax)',
-      ends: '                ----|',
-    });
-  }));
+  test(
+    'A5 should deliver in order across lanes',
+    marbles(({ hot, cold, scheduler, expectSteps }) => {
+      const source = hot('     (ax)|');
+      const run = cold('       ---|');
+      expectSteps(
+        source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler, workerCount: 2, workerHasher: (id) => (id === 'a' ? 0 : 1) })),
+      ).toBeExactly({
+        enqueued: '            (ax)',
+        started: '             (ax)',
+        succeeded: '           ---(ax)',
+        ends: '                ----|',
+      });
+    }),
+  );
 });

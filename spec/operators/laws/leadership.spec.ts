@@ -11,22 +11,25 @@ const fails = (): never => {
 };
 
 describe('L7: reset ends a term', () => {
-  test('L7 should cut off what runs, drop what is ready and waiting (L2), and go on empty', marbles(({ hot, cold, scheduler, expectSteps, expectSubscriptions }) => {
-    const run = cold('       -----------|');
-    const reconciler: Reconciler = (id) => (id === 'w' ? { requeueDelay: 50 } : id === 'z' ? undefined : run.pipe(ignoreElements()));
-    const source = hot('     wabb--az--|');
-    const reset = hot('      ----x');
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, reset }))).toBeExactly({
-      enqueued: '            wab---az',
-      started: '             wa----a----------z',
-      merged: '              ---b',
-      requeued: '            w',
-      dropped: '             ----(bwa)',
-      succeeded: '           -----------------(az)',
-      ends: '                -----------------|',
-    });
-    expectSubscriptions(run.subscriptions).toBe(['-^--!', '------^----------!']);
-  }));
+  test(
+    'L7 should cut off what runs, drop what is ready and waiting (L2), and go on empty',
+    marbles(({ hot, cold, scheduler, expectSteps, expectSubscriptions }) => {
+      const run = cold('       -----------|');
+      const reconciler: Reconciler = (id) => (id === 'w' ? { requeueDelay: 50 } : id === 'z' ? undefined : run.pipe(ignoreElements()));
+      const source = hot('     wabb--az--|');
+      const reset = hot('      ----x');
+      expectSteps(source.pipe(reconcile(reconciler, { scheduler, reset }))).toBeExactly({
+        enqueued: '            wab---az',
+        started: '             wa----a----------z',
+        merged: '              ---b',
+        requeued: '            w',
+        dropped: '             ----(bwa)',
+        succeeded: '           -----------------(az)',
+        ends: '                -----------------|',
+      });
+      expectSubscriptions(run.subscriptions).toBe(['-^--!', '------^----------!']);
+    }),
+  );
 
   test('L7 should abort the signal of the running id at once', () => {
     let signal: AbortSignal | undefined;
@@ -55,7 +58,13 @@ describe('L7: reset ends a term', () => {
   it.each<[string, Reconciler]>([
     ['waits for a retry', fails],
     ['waits for a requeue', () => ({ requeueDelay: 1000 })],
-    ['cools after being dropped dirty', () => { Rig.current.trigger('a'); throw new TerminalError('no'); }],
+    [
+      'cools after being dropped dirty',
+      () => {
+        Rig.current.trigger('a');
+        throw new TerminalError('no');
+      },
+    ],
   ])('L7 should forget an id that %s: its next event starts it afresh, with no embargo', (_, reconciler) => {
     let armed = true;
     const rig: Rig = new Rig((id, context) => (armed ? reconciler(id, context) : undefined));
@@ -102,7 +111,16 @@ describe('L7: reset ends a term', () => {
     work.resolve();
     await rig.clock.pass(100);
     expect(rig.starts()).toEqual([0]);
-    expect(rig.told()).toEqual(['enqueued a', 'started a', 'dropped a stopped', 'abandoned a', 'merged a', 'enqueued a', 'dropped a stopped', 'released a']);
+    expect(rig.told()).toEqual([
+      'enqueued a',
+      'started a',
+      'dropped a stopped',
+      'abandoned a',
+      'merged a',
+      'enqueued a',
+      'dropped a stopped',
+      'released a',
+    ]);
   });
 
   test('L7 should drop the retry of an id that was abandoned by its timeout', async () => {
@@ -137,7 +155,9 @@ describe('L7: reset ends a term', () => {
 
   test('L7 should subscribe to its notifier once, however many lanes there are', () => {
     let subscriptions = 0;
-    const reset = new Observable(() => { subscriptions++; });
+    const reset = new Observable(() => {
+      subscriptions++;
+    });
     const rig: Rig = new Rig(() => undefined, { reset, workerCount: 8 });
     for (let i = 0; i < 50; i++) rig.trigger(`${i}`);
     expect(subscriptions).toBe(1);
@@ -207,11 +227,23 @@ describe('L7: reset from within', () => {
     ['a failure', fails],
     ['an Observable', () => of(undefined)],
     ['an Observable that takes its time', () => timer(50, Rig.current.clock).pipe(ignoreElements())],
-    ['an Observable whose teardown throws', () => new Observable<undefined>(() => () => { throw new Error('teardown'); })],
+    [
+      'an Observable whose teardown throws',
+      () =>
+        new Observable<undefined>(() => () => {
+          throw new Error('teardown');
+        }),
+    ],
     ['an iterable', () => [undefined]],
     ['a promise', () => Promise.resolve()],
     ['a rejection', () => Promise.reject(new Error('no'))],
-    ['an async iterable', () => (async function* () { yield undefined; })()],
+    [
+      'an async iterable',
+      () =>
+        (async function* () {
+          yield undefined;
+        })(),
+    ],
     ['an odd value', () => 'odd' as unknown as undefined],
   ])('L7 should reset from inside the reconciler, whatever that answers then: %s', async (_, answer) => {
     const rig: Rig = new Rig((id) => {
@@ -228,18 +260,60 @@ describe('L7: reset from within', () => {
   });
 
   it.each<[string, () => Observable<undefined>]>([
-    ['completes', () => new Observable((subscriber) => { Rig.current.reset.next(); subscriber.complete(); })],
-    ['errors', () => new Observable((subscriber) => { Rig.current.reset.next(); subscriber.error(new Error('no')); })],
+    [
+      'completes',
+      () =>
+        new Observable((subscriber) => {
+          Rig.current.reset.next();
+          subscriber.complete();
+        }),
+    ],
+    [
+      'errors',
+      () =>
+        new Observable((subscriber) => {
+          Rig.current.reset.next();
+          subscriber.error(new Error('no'));
+        }),
+    ],
     ['goes on', () => new Observable(() => Rig.current.reset.next())],
-    ['tears down badly', () => new Observable(() => { Rig.current.reset.next(); return () => { throw new Error('teardown'); }; })],
-    ['completes and tears down badly', () => new Observable((subscriber) => { Rig.current.reset.next(); subscriber.complete(); return () => { throw new Error('teardown'); }; })],
+    [
+      'tears down badly',
+      () =>
+        new Observable(() => {
+          Rig.current.reset.next();
+          return () => {
+            throw new Error('teardown');
+          };
+        }),
+    ],
+    [
+      'completes and tears down badly',
+      () =>
+        new Observable((subscriber) => {
+          Rig.current.reset.next();
+          subscriber.complete();
+          return () => {
+            throw new Error('teardown');
+          };
+        }),
+    ],
   ])('L7 should reset while the Observable of a run is being subscribed to, which then %s', async (_, answer) => {
     const { config } = await import('rxjs');
     config.onUnhandledError = () => {};
     const rig: Rig = new Rig((id) => (id === 'r' ? answer() : undefined));
     rig.trigger('r');
     rig.trigger('z');
-    expect(rig.told()).toEqual(['enqueued r', 'started r', 'dropped r stopped', 'abandoned r', 'released r', 'enqueued z', 'started z', 'succeeded z']);
+    expect(rig.told()).toEqual([
+      'enqueued r',
+      'started r',
+      'dropped r stopped',
+      'abandoned r',
+      'released r',
+      'enqueued z',
+      'started z',
+      'succeeded z',
+    ]);
     expect(rig.left).toEqual(NOTHING_LEFT);
     await new Promise((resolve) => setTimeout(resolve));
     config.onUnhandledError = null;
@@ -282,10 +356,16 @@ describe('L7: reset from within', () => {
 
   test('L7 should go on after the teardown of a run that is cut off resets, triggers and feeds', () => {
     let torn = 0;
-    const rig: Rig = new Rig((id) => (id === 'a' && rig.starts().length < 3 ? NEVER.pipe(finalize(() => {
-      if (torn++ < 5) rig.reset.next();
-      rig.trigger('a', 'b');
-    })) : undefined));
+    const rig: Rig = new Rig((id) =>
+      id === 'a' && rig.starts().length < 3
+        ? NEVER.pipe(
+            finalize(() => {
+              if (torn++ < 5) rig.reset.next();
+              rig.trigger('a', 'b');
+            }),
+          )
+        : undefined,
+    );
     rig.trigger('a');
     rig.reset.next();
     rig.trigger('z');

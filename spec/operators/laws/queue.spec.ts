@@ -10,19 +10,22 @@ const fails = (): never => {
 };
 
 describe('Q1: workerQueueSize bounds the ready ids that came from events', () => {
-  test('Q1 should refuse what is beyond the bound, and merge what is there already', marbles(({ hot, cold, scheduler, expectSteps }) => {
-    const source = hot('     abcdbc----d---|');
-    const run = cold('       -----|');
-    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler, workerQueueSize: 2 }))).toBeExactly({
-      //                     a....b....c....d
-      enqueued: '            abc-------d',
-      started: '             a----b----c----d',
-      succeeded: '           -----a----b----c----d',
-      merged: '              ----bc',
-      rejected: '            ---d',
-      ends: '                --------------------|',
-    });
-  }));
+  test(
+    'Q1 should refuse what is beyond the bound, and merge what is there already',
+    marbles(({ hot, cold, scheduler, expectSteps }) => {
+      const source = hot('     abcdbc----d---|');
+      const run = cold('       -----|');
+      expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler, workerQueueSize: 2 }))).toBeExactly({
+        //                     a....b....c....d
+        enqueued: '            abc-------d',
+        started: '             a----b----c----d',
+        succeeded: '           -----a----b----c----d',
+        merged: '              ----bc',
+        rejected: '            ---d',
+        ends: '                --------------------|',
+      });
+    }),
+  );
 
   test('Q1 should not count the running id', () => {
     const rig: Rig = new Rig(slow, { workerQueueSize: 1 });
@@ -30,21 +33,24 @@ describe('Q1: workerQueueSize bounds the ready ids that came from events', () =>
     expect(rig.told('rejected')).toEqual(['rejected c full']);
   });
 
-  test('Q1 should leave the wake-up of a waiting id in place whose event is refused', marbles(({ hot, cold, scheduler, expectSteps }) => {
-    const run = cold('       --------|');
-    let polls = 0;
-    const reconciler: Reconciler = (id) => (id === 'p' ? { requeueDelay: polls++ === 0 ? 10 : 0 } : run.pipe(ignoreElements()));
-    // q is full from 3 on: a runs, b is ready.
-    const source = hot('     p-ab-p---------------|');
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, workerQueueSize: 1, delayResolution: 1 }))).toBeExactly({
-      enqueued: '            p-ab------p-',
-      started: '             p-a-------b-------p',
-      requeued: '            p-----------',
-      succeeded: '           ----------a-------(bp)',
-      rejected: '            -----p------',
-      ends: '                ---------------------|',
-    });
-  }));
+  test(
+    'Q1 should leave the wake-up of a waiting id in place whose event is refused',
+    marbles(({ hot, cold, scheduler, expectSteps }) => {
+      const run = cold('       --------|');
+      let polls = 0;
+      const reconciler: Reconciler = (id) => (id === 'p' ? { requeueDelay: polls++ === 0 ? 10 : 0 } : run.pipe(ignoreElements()));
+      // q is full from 3 on: a runs, b is ready.
+      const source = hot('     p-ab-p---------------|');
+      expectSteps(source.pipe(reconcile(reconciler, { scheduler, workerQueueSize: 1, delayResolution: 1 }))).toBeExactly({
+        enqueued: '            p-ab------p-',
+        started: '             p-a-------b-------p',
+        requeued: '            p-----------',
+        succeeded: '           ----------a-------(bp)',
+        rejected: '            -----p------',
+        ends: '                ---------------------|',
+      });
+    }),
+  );
 
   test('Q1 should hold for each worker by itself', () => {
     const rig: Rig = new Rig(slow, { workerQueueSize: 1, workerCount: 2, workerHasher: (id) => (id < 'm' ? 0 : 1) });
@@ -155,7 +161,15 @@ describe('Q3: delayQueueSize bounds the waiting ids', () => {
     );
     rig.trigger('a');
     rig.clock.advance(100);
-    expect(rig.told()).toEqual(['enqueued a', 'started a', 'merged a', 'dropped a delay_queue_full', 'enqueued a', 'started a', 'succeeded a']);
+    expect(rig.told()).toEqual([
+      'enqueued a',
+      'started a',
+      'merged a',
+      'dropped a delay_queue_full',
+      'enqueued a',
+      'started a',
+      'succeeded a',
+    ]);
     expect(starts).toEqual([0, 10]);
     expect(rig.left).toEqual(NOTHING_LEFT);
   });
@@ -167,7 +181,15 @@ describe('Q4: events that cannot be routed', () => {
     revoke();
     return proxy;
   };
-  const unreadable = { get id(): string { throw new Error('no id'); }, get [Symbol.toStringTag](): string { throw new Error('no tag'); }, toJSON: fails };
+  const unreadable = {
+    get id(): string {
+      throw new Error('no id');
+    },
+    get [Symbol.toStringTag](): string {
+      throw new Error('no tag');
+    },
+    toJSON: fails,
+  };
   const circular: { id: unknown } = { id: undefined };
   circular.id = circular;
 
@@ -189,7 +211,15 @@ describe('Q4: events that cannot be routed', () => {
     ['a circular object', circular],
     ['an object that cannot be read', unreadable],
     ['a revoked proxy', revoked()],
-    ['an unreadable stream', { id: 'a', get stream(): string { throw new Error('no stream'); } }],
+    [
+      'an unreadable stream',
+      {
+        id: 'a',
+        get stream(): string {
+          throw new Error('no stream');
+        },
+      },
+    ],
   ])('Q4 should reject %s as an invalid id, and live on', (_, event) => {
     const rig: Rig = new Rig(() => undefined);
     rig.events.next(event as Trigger);
@@ -225,7 +255,10 @@ describe('Q4: events that cannot be routed', () => {
     ['answers -1', () => -1, 'unrouted'],
     ['answers -7', () => -7, 'unrouted'],
   ])('Q4 should reject an event whose hasher %s, and live on', (_, hasher, reason) => {
-    const rig: Rig = new Rig(() => undefined, { workerCount: 3, workerHasher: (id, count) => (id === 'bad' ? hasher(id, count) : 2) as number });
+    const rig: Rig = new Rig(() => undefined, {
+      workerCount: 3,
+      workerHasher: (id, count) => (id === 'bad' ? hasher(id, count) : 2) as number,
+    });
     rig.trigger('bad', 'good');
     expect(rig.steps[0]).toMatchObject({ kind: 'rejected', id: 'bad', reason, worker: -1, trigger: { id: 'bad' } });
     expect('error' in rig.steps[0]!).toBe(reason === 'hasher_failed');
@@ -234,7 +267,11 @@ describe('Q4: events that cannot be routed', () => {
 
   test('Q4 should hand on what the hasher threw', () => {
     const error = new Error('no hash');
-    const rig: Rig = new Rig(() => undefined, { workerHasher: () => { throw error; } });
+    const rig: Rig = new Rig(() => undefined, {
+      workerHasher: () => {
+        throw error;
+      },
+    });
     rig.trigger('a');
     expect((rig.steps[0] as { error?: unknown }).error).toBe(error);
   });
@@ -258,7 +295,12 @@ describe('Q4: events that cannot be routed', () => {
   );
 
   test('Q4 should let a hasher that stops the loop do so', () => {
-    const rig: Rig = new Rig(() => undefined, { workerHasher: (id) => { if (id === 's') rig.stop.next(); return 0; } });
+    const rig: Rig = new Rig(() => undefined, {
+      workerHasher: (id) => {
+        if (id === 's') rig.stop.next();
+        return 0;
+      },
+    });
     rig.trigger('a', 's', 'b');
     expect(rig.end).toBe('completed');
     expect(rig.told().map((told) => told.slice(-1))).toEqual(['a', 'a', 'a']);
@@ -266,7 +308,9 @@ describe('Q4: events that cannot be routed', () => {
 
   test('Q4 should reject in order with the steps around it', () => {
     const told: string[] = [];
-    of('a', '', 'b').pipe(reconcile(() => undefined)).subscribe((step) => told.push(inWords(step)));
+    of('a', '', 'b')
+      .pipe(reconcile(() => undefined))
+      .subscribe((step) => told.push(inWords(step)));
     expect(told).toEqual(['enqueued a', 'started a', 'succeeded a', 'rejected  invalid_id', 'enqueued b', 'started b', 'succeeded b']);
   });
 });

@@ -14,24 +14,56 @@ const ended = (rig: Rig): Step | undefined => rig.steps.find(({ kind }) => ['suc
 
 describe('R1: what a failure is', () => {
   const ways: Record<string, (value: unknown) => Reconciler> = {
-    thrown: (value) => () => { throw value; },
-    rejected: (value) => async () => { throw value; },
+    thrown: (value) => () => {
+      throw value;
+    },
+    rejected: (value) => async () => {
+      throw value;
+    },
     'an Observable error': (value) => () => throwError(() => value),
-    'an Observable error after a good value': (value) => () => concat(of({ requeueDelay: 50 }), throwError(() => value)),
-    'thrown by an async iterable': (value) => async function* () { yield {}; throw value; },
-    'thrown by an iterable': (value) => function* () { yield {}; throw value; },
-    'given to the callback of a thenable': (value) => () => ({ then: (_: unknown, reject: (error: unknown) => void) => { reject(value); } }) as PromiseLike<void>,
-    'thrown by `then`': (value) => () => ({ then: () => { throw value; } }),
-    'thrown by the getter `then`': (value) => () => ({ get then(): never { throw value; } }),
+    'an Observable error after a good value': (value) => () =>
+      concat(
+        of({ requeueDelay: 50 }),
+        throwError(() => value),
+      ),
+    'thrown by an async iterable': (value) =>
+      async function* () {
+        yield {};
+        throw value;
+      },
+    'thrown by an iterable': (value) =>
+      function* () {
+        yield {};
+        throw value;
+      },
+    'given to the callback of a thenable': (value) => () =>
+      ({
+        then: (_: unknown, reject: (error: unknown) => void) => {
+          reject(value);
+        },
+      }) as PromiseLike<void>,
+    'thrown by `then`': (value) => () => ({
+      then: () => {
+        throw value;
+      },
+    }),
+    'thrown by the getter `then`': (value) => () => ({
+      get then(): never {
+        throw value;
+      },
+    }),
   };
   for (const [way, made] of Object.entries(ways)) {
-    it.each([error, 'a string', 5, 0, '', false, null, undefined, { cause: 1 }, Symbol('s'), Object.create(null), () => 5])(`R1 should take %o ${way} for a failure, and hand it on as it is`, async (value) => {
-      const rig: Rig = new Rig(made(value));
-      rig.trigger('a');
-      await rig.clock.pass(0);
-      expect(ended(rig)).toMatchObject({ kind: 'requeued', failure: 'thrown', attempt: 1 });
-      expect((ended(rig) as { error?: unknown }).error).toBe(value);
-    });
+    it.each([error, 'a string', 5, 0, '', false, null, undefined, { cause: 1 }, Symbol('s'), Object.create(null), () => 5])(
+      `R1 should take %o ${way} for a failure, and hand it on as it is`,
+      async (value) => {
+        const rig: Rig = new Rig(made(value));
+        rig.trigger('a');
+        await rig.clock.pass(0);
+        expect(ended(rig)).toMatchObject({ kind: 'requeued', failure: 'thrown', attempt: 1 });
+        expect((ended(rig) as { error?: unknown }).error).toBe(value);
+      },
+    );
   }
 
   it.each([error, 'a string', 0, '', false, null, {}])('R1 should take { error: %o } for the same failure, `reported`', (value) => {
@@ -48,7 +80,9 @@ describe('R1: what a failure is', () => {
   });
 
   test('R1 should let an error win over a requeueDelay beside it, even over an odd one', () => {
-    const rig: Rig = new Rig((_, { attempt }) => (attempt === 1 ? { error, requeueDelay: 500 } : { error, requeueDelay: NaN }), { maxItemRetries: 1 });
+    const rig: Rig = new Rig((_, { attempt }) => (attempt === 1 ? { error, requeueDelay: 500 } : { error, requeueDelay: NaN }), {
+      maxItemRetries: 1,
+    });
     rig.trigger('a');
     rig.clock.advance(100);
     expect(ended(rig)).toMatchObject({ kind: 'requeued', failure: 'reported', delay: 10 });
@@ -70,8 +104,22 @@ describe('R1: what a failure is', () => {
     ['a promise of an Observable', Promise.resolve(of(1))],
     ['an Observable of a promise', of(Promise.resolve())],
     ['an array of an array', [[]]],
-    ['a result that cannot be read', { get error(): never { throw error; } }],
-    ['a promise of a result that cannot be read', Promise.resolve({ get requeueDelay(): never { throw error; } })],
+    [
+      'a result that cannot be read',
+      {
+        get error(): never {
+          throw error;
+        },
+      },
+    ],
+    [
+      'a promise of a result that cannot be read',
+      Promise.resolve({
+        get requeueDelay(): never {
+          throw error;
+        },
+      }),
+    ],
   ])('R1 should fail a run whose answer is odd: %s', async (_, answer) => {
     const rig: Rig = new Rig(() => answer as undefined);
     rig.trigger('a');
@@ -82,10 +130,27 @@ describe('R1: what a failure is', () => {
 
   it.each<[string, () => unknown]>([
     ['an Observable', () => from([{ error }, { requeueDelay: NaN }, 'x', { requeueDelay: 20 }])],
-    ['an async iterable', async function* () { yield { error }; yield 'x'; yield { requeueDelay: 20 }; }],
+    [
+      'an async iterable',
+      async function* () {
+        yield { error };
+        yield 'x';
+        yield { requeueDelay: 20 };
+      },
+    ],
     ['an iterable', () => [{ error }, 'x', { requeueDelay: 20 }]],
     ['a Set', () => new Set([{ error }, { requeueDelay: 20 }])],
-    ['a web stream', () => new ReadableStream({ start: (stream) => { stream.enqueue({ error }); stream.enqueue({ requeueDelay: 20 }); stream.close(); } })],
+    [
+      'a web stream',
+      () =>
+        new ReadableStream({
+          start: (stream) => {
+            stream.enqueue({ error });
+            stream.enqueue({ requeueDelay: 20 });
+            stream.close();
+          },
+        }),
+    ],
   ])('R1 should count only the last value of %s', async (_, answer) => {
     const rig: Rig = new Rig((_, { reason }) => (reason === 'event' ? (answer() as undefined) : undefined));
     rig.trigger('a');
@@ -96,7 +161,15 @@ describe('R1: what a failure is', () => {
   });
 
   test('R1 should not let one run see the value of the run before it', () => {
-    const answers = [of({ requeueDelay: 500 }), EMPTY, concat(of({ error }), throwError(() => error)), EMPTY];
+    const answers = [
+      of({ requeueDelay: 500 }),
+      EMPTY,
+      concat(
+        of({ error }),
+        throwError(() => error),
+      ),
+      EMPTY,
+    ];
     const rig: Rig = new Rig(() => answers.shift());
     rig.trigger('a', 'b', 'c', 'd');
     expect(rig.told('succeeded', 'requeued')).toEqual(['requeued a', 'succeeded b', 'requeued c', 'succeeded d']);
@@ -123,7 +196,15 @@ describe('R2: when it is retried', () => {
     ['of a RetryError', new RetryError('later', 70), 70],
     ['of any error', Object.assign(new Error('later'), { retryDelay: 70 }), 70],
     ['of a plain object', { retryDelay: 70 }, 70],
-    ['of an object with a getter', { get retryDelay() { return 70; } }, 70],
+    [
+      'of an object with a getter',
+      {
+        get retryDelay() {
+          return 70;
+        },
+      },
+      70,
+    ],
     ['of a cause', nested(3, new RetryError('later', 70)), 70],
     ['of the outermost that has one', Object.assign(nested(2, new RetryError('later', 90)) as object, { retryDelay: 70 }), 70],
     ['of a cause below an odd one', Object.assign(nested(1, new RetryError('later', 70)) as object, { retryDelay: NaN }), 70],
@@ -132,10 +213,31 @@ describe('R2: when it is retried', () => {
     ['of nobody: the backoff', error, 40],
     ['of a circular cause: the backoff', circular, 40],
     ['of undefined: the backoff', undefined, 40],
-    ['of one that cannot be read: the backoff', { get retryDelay(): never { throw error; } }, 40],
-    ['of a revoked proxy: the backoff', (() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return proxy; })(), 40],
+    [
+      'of one that cannot be read: the backoff',
+      {
+        get retryDelay(): never {
+          throw error;
+        },
+      },
+      40,
+    ],
+    [
+      'of a revoked proxy: the backoff',
+      (() => {
+        const { proxy, revoke } = Proxy.revocable({}, {});
+        revoke();
+        return proxy;
+      })(),
+      40,
+    ],
   ])('R2 should wait for the retryDelay %s', (_, thrown, delay) => {
-    for (const reconciler of [() => { throw thrown; }, () => ({ error: thrown })] as Reconciler[]) {
+    for (const reconciler of [
+      () => {
+        throw thrown;
+      },
+      () => ({ error: thrown }),
+    ] as Reconciler[]) {
       const rig: Rig = new Rig(reconciler, { backoff: constant(40) });
       rig.trigger('a');
       if (thrown === undefined && ended(rig)?.kind === 'succeeded') continue; // { error: undefined }
@@ -145,10 +247,20 @@ describe('R2: when it is retried', () => {
 
   test('R2 should ask the backoff with the failures in a row and the error', () => {
     const asked: unknown[] = [];
-    const rig: Rig = new Rig(fails, { maxItemRetries: 3, backoff: (...args) => { asked.push(args); return 10; } });
+    const rig: Rig = new Rig(fails, {
+      maxItemRetries: 3,
+      backoff: (...args) => {
+        asked.push(args);
+        return 10;
+      },
+    });
     rig.trigger('a');
     rig.clock.advance(100);
-    expect(asked).toEqual([[1, error], [2, error], [3, error]]);
+    expect(asked).toEqual([
+      [1, error],
+      [2, error],
+      [3, error],
+    ]);
   });
 
   it.each<[string, unknown]>([
@@ -157,7 +269,12 @@ describe('R2: when it is retried', () => {
     ['any object with the symbol', { [Symbol.for('kreconciler.terminal')]: true }],
     ['a RetryError that is terminal too', Object.assign(new RetryError('never', 5), { [Symbol.for('kreconciler.terminal')]: true })],
   ])('R2 should drop an id at once for %s', (_, thrown) => {
-    for (const reconciler of [() => { throw thrown; }, () => ({ error: thrown })] as Reconciler[]) {
+    for (const reconciler of [
+      () => {
+        throw thrown;
+      },
+      () => ({ error: thrown }),
+    ] as Reconciler[]) {
       const rig: Rig = new Rig(reconciler, { maxItemRetries: Infinity });
       rig.trigger('a');
       expect(ended(rig)).toMatchObject({ kind: 'dropped', reason: 'terminal', attempt: 1, error: thrown });
@@ -167,7 +284,11 @@ describe('R2: when it is retried', () => {
 });
 
 describe('maxItemRetries', () => {
-  it.each([[0, [0]], [1, [0, 10]], [3, [0, 10, 20, 30]]])('R4 should run a failing id once and retry it %i times, then drop it', (maxItemRetries, expected) => {
+  it.each([
+    [0, [0]],
+    [1, [0, 10]],
+    [3, [0, 10, 20, 30]],
+  ])('R4 should run a failing id once and retry it %i times, then drop it', (maxItemRetries, expected) => {
     const rig: Rig = new Rig(fails, { maxItemRetries });
     rig.trigger('a');
     rig.clock.advance(1000);
@@ -187,9 +308,12 @@ describe('maxItemRetries', () => {
 
 describe('R3: success resets the failures', () => {
   test('R3 should give a full budget again after a success', () => {
-    const rig: Rig = new Rig(() => {
-      if (attempts(rig).length % 3 !== 0) fails();
-    }, { maxItemRetries: 2 });
+    const rig: Rig = new Rig(
+      () => {
+        if (attempts(rig).length % 3 !== 0) fails();
+      },
+      { maxItemRetries: 2 },
+    );
     for (let i = 0; i < 5; i++) {
       rig.trigger('a');
       rig.clock.advance(100);
@@ -216,12 +340,14 @@ describe('R3: success resets the failures', () => {
   });
 
   test('R3 should tell the reason of each run', () => {
-    const rig: Rig = new Rig((_, { reason, attempt }) => (reason === 'event' && attempt === 1 ? fails() : reason === 'retry' ? { requeueDelay: 20 } : undefined));
+    const rig: Rig = new Rig((_, { reason, attempt }) =>
+      reason === 'event' && attempt === 1 ? fails() : reason === 'retry' ? { requeueDelay: 20 } : undefined,
+    );
     rig.trigger('a');
     rig.clock.advance(100);
-    expect(rig.steps.flatMap((step) => (step.kind === 'started' || step.kind === 'enqueued' ? `${step.kind} ${step.reason}` : []))).toEqual([
-      'enqueued event', 'started event', 'enqueued retry', 'started retry', 'enqueued requeue', 'started requeue',
-    ]);
+    expect(rig.steps.flatMap((step) => (step.kind === 'started' || step.kind === 'enqueued' ? `${step.kind} ${step.reason}` : []))).toEqual(
+      ['enqueued event', 'started event', 'enqueued retry', 'started retry', 'enqueued requeue', 'started requeue'],
+    );
   });
 });
 
@@ -231,7 +357,9 @@ describe('R4: a dropped id is forgotten', () => {
     ['it is terminal', {}, new TerminalError('no')],
     ['the delay queue is full', { delayQueueSize: 0 }, error],
   ])('R4 should let its next event start it afresh, at once, after %s', (_, config, thrown) => {
-    const rig: Rig = new Rig(() => { throw thrown; }, config);
+    const rig: Rig = new Rig(() => {
+      throw thrown;
+    }, config);
     rig.trigger('a', 'a');
     rig.clock.advance(1);
     rig.trigger('a');
@@ -258,10 +386,13 @@ describe('R4: a dropped id is forgotten', () => {
 
   test('R4 should forget the streams of a run whose promise was open when it was dropped', async () => {
     const seen: (readonly string[])[] = [];
-    const rig: Rig = new Rig((_, { streams }) => {
-      seen.push(streams);
-      return seen.length === 1 ? new Promise<void>((resolve) => rig.clock.schedule(() => resolve(), 50)) : undefined;
-    }, { maxItemRetries: 0, maxReconcileTime: 5 });
+    const rig: Rig = new Rig(
+      (_, { streams }) => {
+        seen.push(streams);
+        return seen.length === 1 ? new Promise<void>((resolve) => rig.clock.schedule(() => resolve(), 50)) : undefined;
+      },
+      { maxItemRetries: 0, maxReconcileTime: 5 },
+    );
     rig.events.next({ id: 'a', stream: 'resync' });
     await rig.clock.pass(20);
     rig.events.next({ id: 'a', stream: 'files' });
@@ -271,33 +402,39 @@ describe('R4: a dropped id is forgotten', () => {
 });
 
 describe('E1: no sooner than delayResolution after a failure', () => {
-  test('E1 should pull a retry forward to the end of the embargo for an event during it', marbles(({ hot, scheduler, expectSteps }) => {
-    let runs = 0;
-    const reconciler: Reconciler = () => (++runs === 1 ? fails() : undefined);
-    //                       |    |    |    |    the grid
-    const source = hot('     -a-a-----------------|');
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 5, backoff: constant(19) }))).toBeExactly({
-      enqueued: '            -a--------a',
-      started: '             -a--------a',
-      merged: '              ---a',
-      requeued: '            -a',
-      succeeded: '           ----------a',
-      ends: '                ---------------------|',
-    });
-  }));
+  test(
+    'E1 should pull a retry forward to the end of the embargo for an event during it',
+    marbles(({ hot, scheduler, expectSteps }) => {
+      let runs = 0;
+      const reconciler: Reconciler = () => (++runs === 1 ? fails() : undefined);
+      //                       |    |    |    |    the grid
+      const source = hot('     -a-a-----------------|');
+      expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 5, backoff: constant(19) }))).toBeExactly({
+        enqueued: '            -a--------a',
+        started: '             -a--------a',
+        merged: '              ---a',
+        requeued: '            -a',
+        succeeded: '           ----------a',
+        ends: '                ---------------------|',
+      });
+    }),
+  );
 
-  test('E1 should run it at once for an event after the embargo', marbles(({ hot, scheduler, expectSteps }) => {
-    let runs = 0;
-    const reconciler: Reconciler = () => (++runs === 1 ? fails() : undefined);
-    const source = hot('     -a----------a--------|');
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 5, backoff: constant(19) }))).toBeExactly({
-      enqueued: '            -a----------a',
-      started: '             -a----------a',
-      requeued: '            -a',
-      succeeded: '           ------------a',
-      ends: '                ---------------------|',
-    });
-  }));
+  test(
+    'E1 should run it at once for an event after the embargo',
+    marbles(({ hot, scheduler, expectSteps }) => {
+      let runs = 0;
+      const reconciler: Reconciler = () => (++runs === 1 ? fails() : undefined);
+      const source = hot('     -a----------a--------|');
+      expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 5, backoff: constant(19) }))).toBeExactly({
+        enqueued: '            -a----------a',
+        started: '             -a----------a',
+        requeued: '            -a',
+        succeeded: '           ------------a',
+        ends: '                ---------------------|',
+      });
+    }),
+  );
 
   test('E1 should tell an early run as one for an event, with the attempt of the retry it stands for', () => {
     const rig: Rig = new Rig(fails, { backoff: constant(100) });
@@ -305,7 +442,10 @@ describe('E1: no sooner than delayResolution after a failure', () => {
     rig.clock.advance(2);
     rig.trigger('a');
     rig.clock.advance(10);
-    expect(rig.steps.filter(({ kind }) => kind === 'started')).toMatchObject([{ attempt: 1, reason: 'event' }, { attempt: 2, reason: 'event' }]);
+    expect(rig.steps.filter(({ kind }) => kind === 'started')).toMatchObject([
+      { attempt: 1, reason: 'event' },
+      { attempt: 2, reason: 'event' },
+    ]);
   });
 
   test('E1 should let an early run that fails neither spend the budget nor move the deadline', () => {
@@ -324,7 +464,12 @@ describe('E1: no sooner than delayResolution after a failure', () => {
   });
 
   test('E1 should let the retryDelay of an early run move the deadline later', () => {
-    const rig: Rig = new Rig(() => { throw rig.starts().length === 2 ? new RetryError('later', 300) : error; }, { backoff: constant(100), maxItemRetries: 1 });
+    const rig: Rig = new Rig(
+      () => {
+        throw rig.starts().length === 2 ? new RetryError('later', 300) : error;
+      },
+      { backoff: constant(100), maxItemRetries: 1 },
+    );
     rig.trigger('a');
     rig.clock.advance(20);
     rig.trigger('a');
@@ -334,7 +479,12 @@ describe('E1: no sooner than delayResolution after a failure', () => {
   });
 
   test('E1 should not let the retryDelay of an early run move the deadline earlier', () => {
-    const rig: Rig = new Rig(() => { throw rig.starts().length === 2 ? new RetryError('soon', 0) : error; }, { backoff: constant(100), maxItemRetries: 1 });
+    const rig: Rig = new Rig(
+      () => {
+        throw rig.starts().length === 2 ? new RetryError('soon', 0) : error;
+      },
+      { backoff: constant(100), maxItemRetries: 1 },
+    );
     rig.trigger('a');
     rig.clock.advance(20);
     rig.trigger('a');
@@ -344,7 +494,18 @@ describe('E1: no sooner than delayResolution after a failure', () => {
   });
 
   test('E1 should hold for an early run that fails so late that the deadline would come too soon', () => {
-    const rig: Rig = new Rig(() => (rig.starts().length === 2 ? timer(75, rig.clock).pipe(ignoreElements(), (run) => concat(run, throwError(() => error))) : fails()), { backoff: constant(100), maxItemRetries: 1 });
+    const rig: Rig = new Rig(
+      () =>
+        rig.starts().length === 2
+          ? timer(75, rig.clock).pipe(ignoreElements(), (run) =>
+              concat(
+                run,
+                throwError(() => error),
+              ),
+            )
+          : fails(),
+      { backoff: constant(100), maxItemRetries: 1 },
+    );
     rig.trigger('a');
     rig.clock.advance(20);
     rig.trigger('a'); // runs from 20 to 95; the deadline was 100
@@ -353,7 +514,18 @@ describe('E1: no sooner than delayResolution after a failure', () => {
   });
 
   test('E1 should hold for an early run that goes on beyond its deadline', () => {
-    const rig: Rig = new Rig(() => (rig.starts().length === 2 ? timer(155, rig.clock).pipe(ignoreElements(), (run) => concat(run, throwError(() => error))) : fails()), { backoff: constant(100), maxItemRetries: 1 });
+    const rig: Rig = new Rig(
+      () =>
+        rig.starts().length === 2
+          ? timer(155, rig.clock).pipe(ignoreElements(), (run) =>
+              concat(
+                run,
+                throwError(() => error),
+              ),
+            )
+          : fails(),
+      { backoff: constant(100), maxItemRetries: 1 },
+    );
     rig.trigger('a');
     rig.clock.advance(20);
     rig.trigger('a'); // runs from 20 to 175
@@ -363,10 +535,13 @@ describe('E1: no sooner than delayResolution after a failure', () => {
   });
 
   test('E1 should hold for an id that failed while dirty', () => {
-    const rig: Rig = new Rig(() => {
-      if (rig.starts().length === 1) rig.trigger('a');
-      fails();
-    }, { backoff: constant(100), maxItemRetries: 1 });
+    const rig: Rig = new Rig(
+      () => {
+        if (rig.starts().length === 1) rig.trigger('a');
+        fails();
+      },
+      { backoff: constant(100), maxItemRetries: 1 },
+    );
     rig.clock.advance(3);
     rig.trigger('a');
     expect(rig.steps.at(-1)).toMatchObject({ kind: 'requeued', delay: 10 });
@@ -377,10 +552,13 @@ describe('E1: no sooner than delayResolution after a failure', () => {
   });
 
   test('E1 should hold for an id that was dropped while dirty, which then starts afresh', () => {
-    const rig: Rig = new Rig(() => {
-      if (rig.starts().length === 1) rig.trigger('a');
-      fails();
-    }, { maxItemRetries: 0 });
+    const rig: Rig = new Rig(
+      () => {
+        if (rig.starts().length === 1) rig.trigger('a');
+        fails();
+      },
+      { maxItemRetries: 0 },
+    );
     rig.trigger('a');
     rig.trigger('a', 'a');
     rig.clock.advance(9);
@@ -390,14 +568,26 @@ describe('E1: no sooner than delayResolution after a failure', () => {
     expect(rig.starts()).toEqual([0, 10]);
     expect(attempts(rig)).toEqual([1, 1]);
     expect(rig.told()).toEqual([
-      'enqueued a', 'started a', 'merged a', 'dropped a retries', 'merged a', 'merged a', 'merged a', 'enqueued a', 'started a', 'dropped a retries',
+      'enqueued a',
+      'started a',
+      'merged a',
+      'dropped a retries',
+      'merged a',
+      'merged a',
+      'merged a',
+      'enqueued a',
+      'started a',
+      'dropped a retries',
     ]);
     expect(rig.left).toEqual(NOTHING_LEFT);
   });
 
   test('E1 should give a place to an early run only if the queue has one, and keep its wake-up', () => {
     const gate = new Subject<undefined>();
-    const rig: Rig = new Rig((id) => (id === 'r' && rig.starts('r').length === 1 ? fails() : id === 'g' ? gate : undefined), { workerQueueSize: 1, backoff: constant(50) });
+    const rig: Rig = new Rig((id) => (id === 'r' && rig.starts('r').length === 1 ? fails() : id === 'g' ? gate : undefined), {
+      workerQueueSize: 1,
+      backoff: constant(50),
+    });
     rig.trigger('r');
     rig.clock.advance(20);
     rig.trigger('g', 'x', 'r');

@@ -10,27 +10,104 @@ import { inWords, NOTHING_LEFT, Rig } from '../../support/rig.js';
 
 describe('B1: no id can end the loop', () => {
   const nasty: Record<string, Reconciler> = {
-    'throws nothing': () => { throw undefined; },
-    'throws a revoked proxy': () => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); throw proxy; },
-    'returns a revoked proxy': () => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); return proxy; },
-    'returns an object that hates being read': () => new Proxy({}, { get: () => { throw new Error('no'); }, has: () => { throw new Error('no'); } }),
+    'throws nothing': () => {
+      throw undefined;
+    },
+    'throws a revoked proxy': () => {
+      const { proxy, revoke } = Proxy.revocable({}, {});
+      revoke();
+      throw proxy;
+    },
+    'returns a revoked proxy': () => {
+      const { proxy, revoke } = Proxy.revocable({}, {});
+      revoke();
+      return proxy;
+    },
+    'returns an object that hates being read': () =>
+      new Proxy(
+        {},
+        {
+          get: () => {
+            throw new Error('no');
+          },
+          has: () => {
+            throw new Error('no');
+          },
+        },
+      ),
     'returns a thenable that never calls back': () => ({ then: () => undefined }) as unknown as PromiseLike<void>,
-    'returns a thenable that calls back twice': () => ({ then: (done: (value?: undefined) => void, fail: (error: unknown) => void) => { done(); done(); fail(new Error('no')); } }) as unknown as PromiseLike<void>,
-    'returns a promise whose own `then` calls back twice': () => Object.assign(Promise.resolve(), { then: (done: (value: unknown) => void) => { setImmediate(() => { done(undefined); done(undefined); }); } }),
-    'returns an Observable that errors after completing': () => new Observable((subscriber) => { subscriber.complete(); subscriber.error(new Error('no')); subscriber.next(undefined); }),
-    'returns an Observable whose subscribe throws': () => new Observable(() => { throw new Error('no'); }),
-    'returns an Observable that tears down badly': () => new Observable((subscriber) => { subscriber.complete(); return () => { throw new Error('no'); }; }),
+    'returns a thenable that calls back twice': () =>
+      ({
+        then: (done: (value?: undefined) => void, fail: (error: unknown) => void) => {
+          done();
+          done();
+          fail(new Error('no'));
+        },
+      }) as unknown as PromiseLike<void>,
+    'returns a promise whose own `then` calls back twice': () =>
+      Object.assign(Promise.resolve(), {
+        then: (done: (value: unknown) => void) => {
+          setImmediate(() => {
+            done(undefined);
+            done(undefined);
+          });
+        },
+      }),
+    'returns an Observable that errors after completing': () =>
+      new Observable((subscriber) => {
+        subscriber.complete();
+        subscriber.error(new Error('no'));
+        subscriber.next(undefined);
+      }),
+    'returns an Observable whose subscribe throws': () =>
+      new Observable(() => {
+        throw new Error('no');
+      }),
+    'returns an Observable that tears down badly': () =>
+      new Observable((subscriber) => {
+        subscriber.complete();
+        return () => {
+          throw new Error('no');
+        };
+      }),
     'returns an interop Observable without a subscribe': () => ({ '@@observable': () => ({}) }) as unknown as Observable<undefined>,
-    'returns an iterator that throws': () => ({ [Symbol.iterator]: () => { throw new Error('no'); } }),
+    'returns an iterator that throws': () => ({
+      [Symbol.iterator]: () => {
+        throw new Error('no');
+      },
+    }),
     'returns an async iterator that is none': () => ({ [Symbol.asyncIterator]: () => 5 }) as unknown as AsyncIterable<undefined>,
-    'returns an async iterator that throws at once': () => ({ [Symbol.asyncIterator]: () => { throw new Error('no'); } }),
-    'returns an error whose cause is itself': () => { const error = new Error('no'); error.cause = error; return { error }; },
-    'returns a result whose requeueDelay cannot be shown': () => ({ requeueDelay: { toJSON: () => { throw new Error('no'); }, get [Symbol.toStringTag](): never { throw new Error('no'); } } as unknown as number }),
-    'freezes its context and writes to it': (_, context) => { Object.freeze(context); (context as { attempt: number }).attempt = 7; },
+    'returns an async iterator that throws at once': () => ({
+      [Symbol.asyncIterator]: () => {
+        throw new Error('no');
+      },
+    }),
+    'returns an error whose cause is itself': () => {
+      const error = new Error('no');
+      error.cause = error;
+      return { error };
+    },
+    'returns a result whose requeueDelay cannot be shown': () => ({
+      requeueDelay: {
+        toJSON: () => {
+          throw new Error('no');
+        },
+        get [Symbol.toStringTag](): never {
+          throw new Error('no');
+        },
+      } as unknown as number,
+    }),
+    'freezes its context and writes to it': (_, context) => {
+      Object.freeze(context);
+      (context as { attempt: number }).attempt = 7;
+    },
   };
 
   it.each(Object.entries(nasty))('B1 should live on after a reconciler that %s', async (_, reconciler) => {
-    const rig: Rig = new Rig((id, context) => (id === 'bad' ? reconciler(id, context) : undefined), { maxItemRetries: 1, maxReconcileTime: 50 });
+    const rig: Rig = new Rig((id, context) => (id === 'bad' ? reconciler(id, context) : undefined), {
+      maxItemRetries: 1,
+      maxReconcileTime: 50,
+    });
     rig.trigger('bad', 'good');
     for (let i = 0; i < 5; i++) {
       await new Promise(setImmediate);
@@ -61,7 +138,13 @@ describe('B1: no id can end the loop', () => {
     const { config } = await import('rxjs');
     const reported: unknown[] = [];
     config.onUnhandledError = (error) => reported.push(error);
-    const rig: Rig = new Rig(() => undefined, {}, ({ id }) => { if (id === 'bad') throw new Error('observer'); });
+    const rig: Rig = new Rig(
+      () => undefined,
+      {},
+      ({ id }) => {
+        if (id === 'bad') throw new Error('observer');
+      },
+    );
     rig.trigger('bad', 'good');
     expect(rig.told('succeeded')).toEqual(['succeeded bad', 'succeeded good']);
     await new Promise((resolve) => setTimeout(resolve));
@@ -82,10 +165,15 @@ describe('B2: synchronous and deep', () => {
     let runs = 0;
     const events = new Subject<string>();
     events
-      .pipe(reconcile(() => {
-        if (runs++ === 0) for (let i = 0; i < DEEP; i++) events.next(`${i}`);
-        return answer();
-      }, { workerQueueSize: Infinity, maxItemRetries: 0 }))
+      .pipe(
+        reconcile(
+          () => {
+            if (runs++ === 0) for (let i = 0; i < DEEP; i++) events.next(`${i}`);
+            return answer();
+          },
+          { workerQueueSize: Infinity, maxItemRetries: 0 },
+        ),
+      )
       .subscribe();
     events.next('first');
     expect(runs).toBe(DEEP + 1);
@@ -95,10 +183,15 @@ describe('B2: synchronous and deep', () => {
     let runs = 0;
     const events = new Subject<string>();
     events
-      .pipe(reconcile(() => {
-        if (++runs < DEEP) events.next(`${runs}`);
-        return answer();
-      }, { maxItemRetries: 0 }))
+      .pipe(
+        reconcile(
+          () => {
+            if (++runs < DEEP) events.next(`${runs}`);
+            return answer();
+          },
+          { maxItemRetries: 0 },
+        ),
+      )
       .subscribe();
     events.next('0');
     expect(runs).toBe(DEEP);
@@ -107,9 +200,15 @@ describe('B2: synchronous and deep', () => {
   test('B2 should let an observer trigger the next id, 100,000 times', () => {
     let runs = 0;
     const events = new Subject<string>();
-    events.pipe(reconcile(() => { runs++; })).subscribe(({ kind }) => {
-      if (kind === 'succeeded' && runs < DEEP) events.next('a');
-    });
+    events
+      .pipe(
+        reconcile(() => {
+          runs++;
+        }),
+      )
+      .subscribe(({ kind }) => {
+        if (kind === 'succeeded' && runs < DEEP) events.next('a');
+      });
     events.next('a');
     expect(runs).toBe(DEEP);
   });
@@ -119,13 +218,18 @@ describe('B2: synchronous and deep', () => {
     let runs = 0;
     const events = new Subject<string>();
     events
-      .pipe(reconcile((id) => {
-        runs++;
-        if (id !== 'gate') return gates.pop()?.complete();
-        const gate = new Subject<undefined>();
-        gates.push(gate);
-        return gate;
-      }, { workerCount: 2, workerHasher: (id) => (id === 'gate' ? 0 : 1) }))
+      .pipe(
+        reconcile(
+          (id) => {
+            runs++;
+            if (id !== 'gate') return gates.pop()?.complete();
+            const gate = new Subject<undefined>();
+            gates.push(gate);
+            return gate;
+          },
+          { workerCount: 2, workerHasher: (id) => (id === 'gate' ? 0 : 1) },
+        ),
+      )
       .subscribe(({ kind, id }) => {
         if (runs < 50_000 && kind === 'started' && id === 'gate') events.next('open');
         if (runs < 50_000 && kind === 'succeeded' && id === 'gate') events.next('gate');
@@ -137,12 +241,15 @@ describe('B2: synchronous and deep', () => {
 
 describe('B3: nothing is left behind', () => {
   test('B3 should return to zero after every kind of end', () => {
-    const rig: Rig = new Rig((id, { attempt }) => {
-      if (id.startsWith('f') && attempt < 3) throw new Error('no');
-      if (id.startsWith('d')) return { error: 'no' };
-      if (id.startsWith('p') && rig.starts(id).length < 5) return { requeueDelay: 10 };
-      return;
-    }, { maxItemRetries: 2, delayQueueSize: 100 });
+    const rig: Rig = new Rig(
+      (id, { attempt }) => {
+        if (id.startsWith('f') && attempt < 3) throw new Error('no');
+        if (id.startsWith('d')) return { error: 'no' };
+        if (id.startsWith('p') && rig.starts(id).length < 5) return { requeueDelay: 10 };
+        return;
+      },
+      { maxItemRetries: 2, delayQueueSize: 100 },
+    );
     for (let i = 0; i < 50; i++) rig.trigger(`f${i}`, `d${i}`, `p${i}`, `o${i}`);
     rig.clock.advance(1000);
     expect(rig.left).toEqual(NOTHING_LEFT);
@@ -153,14 +260,39 @@ describe('B4: each subscription is a loop of its own', () => {
   test('B4 should share nothing between two subscriptions', () => {
     const told: string[][] = [[], []];
     const failedOnce = new Set<string>();
-    const steps = of('a', 'a', 'b').pipe(reconcile((id) => {
-      if (failedOnce.has(id)) return;
-      failedOnce.add(id);
-      throw new Error('no');
-    }, { maxItemRetries: 0, workerQueueSize: 1 }));
+    const steps = of('a', 'a', 'b').pipe(
+      reconcile(
+        (id) => {
+          if (failedOnce.has(id)) return;
+          failedOnce.add(id);
+          throw new Error('no');
+        },
+        { maxItemRetries: 0, workerQueueSize: 1 },
+      ),
+    );
     for (const to of told) steps.subscribe((step) => to.push(inWords(step)));
-    expect(told[0]).toEqual(['enqueued a', 'started a', 'dropped a retries', 'enqueued a', 'started a', 'succeeded a', 'enqueued b', 'started b', 'dropped b retries']);
-    expect(told[1]).toEqual(['enqueued a', 'started a', 'succeeded a', 'enqueued a', 'started a', 'succeeded a', 'enqueued b', 'started b', 'succeeded b']);
+    expect(told[0]).toEqual([
+      'enqueued a',
+      'started a',
+      'dropped a retries',
+      'enqueued a',
+      'started a',
+      'succeeded a',
+      'enqueued b',
+      'started b',
+      'dropped b retries',
+    ]);
+    expect(told[1]).toEqual([
+      'enqueued a',
+      'started a',
+      'succeeded a',
+      'enqueued a',
+      'started a',
+      'succeeded a',
+      'enqueued b',
+      'started b',
+      'succeeded b',
+    ]);
   });
 
   test('B4 should subscribe to a promise-like stop for each', () => {
@@ -190,8 +322,14 @@ describe('B5: Observables of another copy of rxjs', () => {
     const reset = new other.Subject<void>();
     const events = new other.Subject<string>();
     let ended = false;
-    (events.pipe(other.map((id: string) => id)))
-      .pipe(reconcile((id) => (id === 'n' ? other.NEVER : id === 'e' ? other.throwError(() => new Error('no')) : other.of({ requeueDelay: 1e6 })), { stop, reset, maxItemRetries: 0, shutdownGrace: 0 }))
+    events
+      .pipe(other.map((id: string) => id))
+      .pipe(
+        reconcile(
+          (id) => (id === 'n' ? other.NEVER : id === 'e' ? other.throwError(() => new Error('no')) : other.of({ requeueDelay: 1e6 })),
+          { stop, reset, maxItemRetries: 0, shutdownGrace: 0 },
+        ),
+      )
       .subscribe({ next: (step: Step) => told.push(inWords(step)), complete: () => (ended = true) });
     events.next('a');
     events.next('e');
@@ -200,7 +338,12 @@ describe('B5: Observables of another copy of rxjs', () => {
     events.next('b');
     stop.next();
     expect(told.filter((step) => !/enqueued|started/.test(step))).toEqual([
-      'requeued a', 'dropped e retries', 'dropped a stopped', 'dropped n stopped', 'requeued b', 'dropped b stopped',
+      'requeued a',
+      'dropped e retries',
+      'dropped a stopped',
+      'dropped n stopped',
+      'requeued b',
+      'dropped b stopped',
     ]);
     expect(ended).toBe(true);
     expect(events.observed).toBe(false);
@@ -217,12 +360,17 @@ describe('B5: Observables of another copy of rxjs', () => {
 
   test('B5 should take them in whileLeading', () => {
     const seen: string[] = [];
-    (other.of('a')).pipe(whileLeading(other.of(false, true))).subscribe((id) => seen.push(id));
+    other
+      .of('a')
+      .pipe(whileLeading(other.of(false, true)))
+      .subscribe((id) => seen.push(id));
     expect(seen).toEqual(['a']);
   });
 
   test('B5 should take an Observable that is known by nothing but its interop method', () => {
-    const interop = { [(Symbol as { observable?: symbol }).observable ?? '@@observable']: () => throwError(() => new Error('no')) } as unknown as Observable<undefined>;
+    const interop = {
+      [(Symbol as { observable?: symbol }).observable ?? '@@observable']: () => throwError(() => new Error('no')),
+    } as unknown as Observable<undefined>;
     const rig: Rig = new Rig(() => interop, { maxItemRetries: 0 });
     rig.trigger('a');
     expect(rig.told('dropped')).toEqual(['dropped a retries']);

@@ -23,50 +23,74 @@ class Exclusive {
 }
 
 describe('S1: no id runs twice at once', () => {
-  test('S1 should not start an id that is running, whatever events come', marbles(({ hot, cold, scheduler, expectSteps }) => {
-    const source = hot('     -a-aa-a-------|');
-    const run = cold('        ----|');
-    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler }))).toBeExactly({
-      enqueued: '            -a---a---a-----',
-      started: '             -a---a---a-----',
-      succeeded: '           -----a---a---a-',
-      merged: '              ---aa-a--------',
-      ends: '                --------------|',
-    });
-  }));
+  test(
+    'S1 should not start an id that is running, whatever events come',
+    marbles(({ hot, cold, scheduler, expectSteps }) => {
+      const source = hot('     -a-aa-a-------|');
+      const run = cold('        ----|');
+      expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler }))).toBeExactly({
+        enqueued: '            -a---a---a-----',
+        started: '             -a---a---a-----',
+        succeeded: '           -----a---a---a-',
+        merged: '              ---aa-a--------',
+        ends: '                --------------|',
+      });
+    }),
+  );
 
   /** Each way in which a loop stops caring for a run whose promise goes on. */
   const ways: readonly [string, (rig: Rig) => Promise<void>][] = [
     ['a timeout', (rig) => rig.clock.pass(20)],
-    ['a reset', async (rig) => { rig.reset.next(); }],
-    ['a timeout and then a reset', async (rig) => { await rig.clock.pass(20); rig.reset.next(); }],
-    ['two resets', async (rig) => { rig.reset.next(); rig.trigger('a'); rig.reset.next(); }],
+    [
+      'a reset',
+      async (rig) => {
+        rig.reset.next();
+      },
+    ],
+    [
+      'a timeout and then a reset',
+      async (rig) => {
+        await rig.clock.pass(20);
+        rig.reset.next();
+      },
+    ],
+    [
+      'two resets',
+      async (rig) => {
+        rig.reset.next();
+        rig.trigger('a');
+        rig.reset.next();
+      },
+    ],
   ];
 
   for (const settle of ['resolve', 'reject'] as const) {
-    it.each(ways)(`S1 should not start an id whose promise is still open after %s, until that promise has settled (${settle})`, async (_, cutOff) => {
-      const exclusive = new Exclusive();
-      const open: Deferred<void>[] = [];
-      const rig: Rig = new Rig(
-        async (id) => {
-          exclusive.enter(id);
-          const work = deferred();
-          open.push(work);
-          await work.promise.finally(() => exclusive.leave(id));
-        },
-        { maxReconcileTime: 15 },
-      );
-      rig.trigger('a');
-      await cutOff(rig);
-      rig.trigger('a', 'a');
-      await rig.clock.pass(1000);
-      expect(exclusive).toMatchObject({ runs: 1, overlaps: 0 });
+    it.each(ways)(
+      `S1 should not start an id whose promise is still open after %s, until that promise has settled (${settle})`,
+      async (_, cutOff) => {
+        const exclusive = new Exclusive();
+        const open: Deferred<void>[] = [];
+        const rig: Rig = new Rig(
+          async (id) => {
+            exclusive.enter(id);
+            const work = deferred();
+            open.push(work);
+            await work.promise.finally(() => exclusive.leave(id));
+          },
+          { maxReconcileTime: 15 },
+        );
+        rig.trigger('a');
+        await cutOff(rig);
+        rig.trigger('a', 'a');
+        await rig.clock.pass(1000);
+        expect(exclusive).toMatchObject({ runs: 1, overlaps: 0 });
 
-      open[0]![settle](undefined);
-      await rig.clock.pass(1);
-      expect(exclusive).toMatchObject({ runs: 2, overlaps: 0 });
-      expect(rig.told('released')).toEqual(['released a']);
-    });
+        open[0]![settle](undefined);
+        await rig.clock.pass(1);
+        expect(exclusive).toMatchObject({ runs: 2, overlaps: 0 });
+        expect(rig.told('released')).toEqual(['released a']);
+      },
+    );
   }
 
   test('S1 should hold for a promise that follows a synchronous Observable in the same lane', async () => {
@@ -115,7 +139,10 @@ describe('S1: no id runs twice at once', () => {
     const rig: Rig = new Rig(
       (id) => {
         exclusive.enter(id);
-        return timer(100, rig.clock).pipe(ignoreElements(), finalize(() => exclusive.leave(id)));
+        return timer(100, rig.clock).pipe(
+          ignoreElements(),
+          finalize(() => exclusive.leave(id)),
+        );
       },
       { maxReconcileTime: 15, maxItemRetries: 3 },
     );
@@ -163,9 +190,19 @@ describe('S2: events during a run cause one more', () => {
   it.each<[string, Reconciler]>([
     ['returns', () => undefined],
     ['asks for a requeue', () => ({ requeueDelay: 1000 })],
-    ['throws', () => { throw new Error('no'); }],
+    [
+      'throws',
+      () => {
+        throw new Error('no');
+      },
+    ],
     ['errors', () => throwError(() => new Error('no'))],
-    ['is dropped for good', () => { throw Object.assign(new Error('no'), { [Symbol.for('kreconciler.terminal')]: true }); }],
+    [
+      'is dropped for good',
+      () => {
+        throw Object.assign(new Error('no'), { [Symbol.for('kreconciler.terminal')]: true });
+      },
+    ],
   ])('S2 should run once more for events from inside a run that %s', (_, end) => {
     let runs = 0;
     const rig: Rig = new Rig((id, context) => {
@@ -180,39 +217,51 @@ describe('S2: events during a run cause one more', () => {
 
   test('S2 should count an event that an observer sends at the start of a run as one during it', () => {
     let runs = 0;
-    const rig: Rig = new Rig(() => { runs++; }, {}, ({ kind }, { events }) => {
-      if (kind === 'started' && runs === 0) events.next('a');
-    });
+    const rig: Rig = new Rig(
+      () => {
+        runs++;
+      },
+      {},
+      ({ kind }, { events }) => {
+        if (kind === 'started' && runs === 0) events.next('a');
+      },
+    );
     rig.trigger('a');
     expect(rig.told()).toEqual(['enqueued a', 'started a', 'merged a', 'succeeded a', 'enqueued a', 'started a', 'succeeded a']);
   });
 });
 
 describe('S3: an id that is ready or waiting is there once', () => {
-  test('S3 should add no run for events on a ready id', marbles(({ hot, cold, scheduler, expectSteps }) => {
-    const source = hot('     abb-b---|');
-    const run = cold('       -----|');
-    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler }))).toBeExactly({
-      enqueued: '            ab-------',
-      started: '             a----b---',
-      succeeded: '           -----a----b',
-      merged: '              --b-b----',
-      ends: '                ----------|',
-    });
-  }));
+  test(
+    'S3 should add no run for events on a ready id',
+    marbles(({ hot, cold, scheduler, expectSteps }) => {
+      const source = hot('     abb-b---|');
+      const run = cold('       -----|');
+      expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler }))).toBeExactly({
+        enqueued: '            ab-------',
+        started: '             a----b---',
+        succeeded: '           -----a----b',
+        merged: '              --b-b----',
+        ends: '                ----------|',
+      });
+    }),
+  );
 
-  test('S3 should let an event on a waiting id consume its wake-up', marbles(({ hot, scheduler, expectSteps }) => {
-    let runs = 0;
-    const reconciler: Reconciler = () => (++runs === 1 ? { requeueDelay: 10 } : undefined);
-    const source = hot('     a--a-------------|');
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 1 }))).toBeExactly({
-      enqueued: '            a--a',
-      started: '             a--a',
-      requeued: '            a---',
-      succeeded: '           ---a',
-      ends: '                -----------------|',
-    });
-  }));
+  test(
+    'S3 should let an event on a waiting id consume its wake-up',
+    marbles(({ hot, scheduler, expectSteps }) => {
+      let runs = 0;
+      const reconciler: Reconciler = () => (++runs === 1 ? { requeueDelay: 10 } : undefined);
+      const source = hot('     a--a-------------|');
+      expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 1 }))).toBeExactly({
+        enqueued: '            a--a',
+        started: '             a--a',
+        requeued: '            a---',
+        succeeded: '           ---a',
+        ends: '                -----------------|',
+      });
+    }),
+  );
 
   test('S3 should not run a ready id again for an event that comes while the step of the run before it is delivered', () => {
     const ran: string[] = [];
@@ -233,9 +282,12 @@ describe('S3: an id that is ready or waiting is there once', () => {
 
   test('S3 should run an id that waits after a failure early at most once for any number of events', () => {
     let runs = 0;
-    const rig: Rig = new Rig(() => {
-      if (++runs === 1) throw new Error('no');
-    }, { backoff: () => 100 });
+    const rig: Rig = new Rig(
+      () => {
+        if (++runs === 1) throw new Error('no');
+      },
+      { backoff: () => 100 },
+    );
     rig.trigger('a');
     for (let i = 0; i < 9; i++) {
       rig.clock.advance(1);
@@ -247,18 +299,21 @@ describe('S3: an id that is ready or waiting is there once', () => {
 });
 
 describe('S4: a dirty id rejoins at the end', () => {
-  test('S4 should run the ids that became ready meanwhile before a dirty one', marbles(({ hot, cold, scheduler, expectSteps }) => {
-    const source = hot('     abac----|');
-    const run = cold('       ---|');
-    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler }))).toBeExactly({
-      //                     a..b..c..a..
-      enqueued: '            ab-(ca)',
-      started: '             a--b--c--a',
-      succeeded: '           ---a--b--c--a',
-      merged: '              --a------',
-      ends: '                ------------|',
-    });
-  }));
+  test(
+    'S4 should run the ids that became ready meanwhile before a dirty one',
+    marbles(({ hot, cold, scheduler, expectSteps }) => {
+      const source = hot('     abac----|');
+      const run = cold('       ---|');
+      expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler }))).toBeExactly({
+        //                     a..b..c..a..
+        enqueued: '            ab-(ca)',
+        started: '             a--b--c--a',
+        succeeded: '           ---a--b--c--a',
+        merged: '              --a------',
+        ends: '                ------------|',
+      });
+    }),
+  );
 
   test('S4 should let a reconciler that always triggers its own id not starve the others', () => {
     const ran: string[] = [];
@@ -276,18 +331,21 @@ describe('S4: a dirty id rejoins at the end', () => {
 describe('S5: lanes are independent', () => {
   const byLetter = (id: string): number => (id < 'm' ? 0 : 1);
 
-  test('S5 should not let a run in one lane hold up another lane', marbles(({ hot, cold, scheduler, expectSteps }) => {
-    const source = hot('     axby----|');
-    const long = cold('      ---------|');
-    const short = cold('      -|');
-    const reconciler: Reconciler = (id) => (id < 'm' ? long : short).pipe(ignoreElements());
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, workerCount: 2, workerHasher: byLetter }))).toBeExactly({
-      enqueued: '            axby',
-      started: '             ax-y-----b',
-      succeeded: '           --x-y----a--------b',
-      ends: '                ------------------|',
-    });
-  }));
+  test(
+    'S5 should not let a run in one lane hold up another lane',
+    marbles(({ hot, cold, scheduler, expectSteps }) => {
+      const source = hot('     axby----|');
+      const long = cold('      ---------|');
+      const short = cold('      -|');
+      const reconciler: Reconciler = (id) => (id < 'm' ? long : short).pipe(ignoreElements());
+      expectSteps(source.pipe(reconcile(reconciler, { scheduler, workerCount: 2, workerHasher: byLetter }))).toBeExactly({
+        enqueued: '            axby',
+        started: '             ax-y-----b',
+        succeeded: '           --x-y----a--------b',
+        ends: '                ------------------|',
+      });
+    }),
+  );
 
   test('S5 should not let a lane that is full, hung and abandoned touch another', async () => {
     const rig: Rig = new Rig((id) => (id < 'm' ? new Promise<void>(() => {}) : undefined), {

@@ -15,23 +15,26 @@ const slow =
     concat(timer(ms, Rig.current.clock).pipe(ignoreElements()), then);
 
 describe('P1: the sources complete', () => {
-  test('P1 should drain what is ready, running and waiting, and then complete', marbles(({ hot, cold, scheduler, expectSteps }) => {
-    const run = cold('       ----|');
-    let failed = false;
-    const reconciler: Reconciler = (id) => {
-      if (id !== 'f' || failed) return run.pipe(ignoreElements());
-      failed = true;
-      return fails();
-    };
-    const source = hot('     f-ab|');
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 5, backoff: () => 15 }))).toBeExactly({
-      enqueued: '            f-ab-----------f',
-      started: '             f-a---b--------f',
-      requeued: '            f',
-      succeeded: '           ------a---b--------f',
-      ends: '                -------------------|',
-    });
-  }));
+  test(
+    'P1 should drain what is ready, running and waiting, and then complete',
+    marbles(({ hot, cold, scheduler, expectSteps }) => {
+      const run = cold('       ----|');
+      let failed = false;
+      const reconciler: Reconciler = (id) => {
+        if (id !== 'f' || failed) return run.pipe(ignoreElements());
+        failed = true;
+        return fails();
+      };
+      const source = hot('     f-ab|');
+      expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 5, backoff: () => 15 }))).toBeExactly({
+        enqueued: '            f-ab-----------f',
+        started: '             f-a---b--------f',
+        requeued: '            f',
+        succeeded: '           ------a---b--------f',
+        ends: '                -------------------|',
+      });
+    }),
+  );
 
   test('P1 should complete at once if nothing is left', () => {
     const rig: Rig = new Rig(() => undefined);
@@ -41,7 +44,9 @@ describe('P1: the sources complete', () => {
   });
 
   test('P1 should go on for as long as an id polls', () => {
-    const rig: Rig = new Rig((_, { reason }) => (reason === 'event' || rig.starts().length < 20 ? { requeueDelay: 100 } : undefined), { shutdownGrace: 10 });
+    const rig: Rig = new Rig((_, { reason }) => (reason === 'event' || rig.starts().length < 20 ? { requeueDelay: 100 } : undefined), {
+      shutdownGrace: 10,
+    });
     rig.trigger('a');
     rig.events.complete();
     rig.clock.advance(1899);
@@ -95,24 +100,39 @@ describe('P1: the sources complete', () => {
   });
 
   test('P1 should not let the grace of an abandoned id cut the run short that follows its release', async () => {
-    const rig: Rig = new Rig(() => new Promise<void>((resolve) => rig.clock.schedule(() => resolve(), rig.starts().length === 1 ? 60 : 14)), {
-      maxReconcileTime: 15,
-      shutdownGrace: 50,
-    });
+    const rig: Rig = new Rig(
+      () => new Promise<void>((resolve) => rig.clock.schedule(() => resolve(), rig.starts().length === 1 ? 60 : 14)),
+      {
+        maxReconcileTime: 15,
+        shutdownGrace: 50,
+      },
+    );
     rig.trigger('a');
     rig.events.complete();
     await rig.clock.pass(200);
     // Abandoned at 15, released at 60, and then in time: it ends at 74, after the grace would have.
-    expect(rig.told()).toEqual(['enqueued a', 'started a', 'requeued a', 'abandoned a', 'released a', 'enqueued a', 'started a', 'succeeded a']);
+    expect(rig.told()).toEqual([
+      'enqueued a',
+      'started a',
+      'requeued a',
+      'abandoned a',
+      'released a',
+      'enqueued a',
+      'started a',
+      'succeeded a',
+    ]);
     expect(rig.end).toBe('completed');
   });
 
   test('P1 should not cut a lane short for the abandoned ids of it while others are waiting', async () => {
-    const rig: Rig = new Rig((id) => (id === 'a' ? new Promise(() => {}) : rig.starts('p').length < 5 ? { requeueDelay: 100 } : undefined), {
-      maxReconcileTime: 15,
-      shutdownGrace: 50,
-      maxItemRetries: 0,
-    });
+    const rig: Rig = new Rig(
+      (id) => (id === 'a' ? new Promise(() => {}) : rig.starts('p').length < 5 ? { requeueDelay: 100 } : undefined),
+      {
+        maxReconcileTime: 15,
+        shutdownGrace: 50,
+        maxItemRetries: 0,
+      },
+    );
     rig.trigger('a', 'p');
     rig.events.complete();
     await rig.clock.pass(1000);
@@ -121,7 +141,10 @@ describe('P1: the sources complete', () => {
   });
 
   test('P1 should wait for all lanes', () => {
-    const rig: Rig = new Rig((id) => timer(Number(id) * 10, rig.clock).pipe(ignoreElements()), { workerCount: 3, workerHasher: (id) => Number(id) });
+    const rig: Rig = new Rig((id) => timer(Number(id) * 10, rig.clock).pipe(ignoreElements()), {
+      workerCount: 3,
+      workerHasher: (id) => Number(id),
+    });
     rig.trigger('0', '1', '2');
     rig.events.complete();
     rig.clock.advance(19);
@@ -132,29 +155,37 @@ describe('P1: the sources complete', () => {
 });
 
 describe('P2: stop fires', () => {
-  test('P2 should let go of the source, drop what is ready and waiting, let the running one finish, and complete', marbles(({ hot, cold, scheduler, expectSteps, expectSubscriptions }) => {
-    const run = cold('       ------|');
-    const reconciler: Reconciler = (id) => (id === 'w' ? { requeueDelay: 50 } : run.pipe(ignoreElements()));
-    const source = hot('     wabc--d');
-    const stop = hot('       -----x');
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, stop }))).toBeExactly({
-      enqueued: '            wabc',
-      started: '             wa',
-      requeued: '            w',
-      dropped: '             -----(bcw)',
-      succeeded: '           -------a',
-      ends: '                -------|',
-    });
-    expectSubscriptions(source.subscriptions).toBe('^----!');
-  }));
+  test(
+    'P2 should let go of the source, drop what is ready and waiting, let the running one finish, and complete',
+    marbles(({ hot, cold, scheduler, expectSteps, expectSubscriptions }) => {
+      const run = cold('       ------|');
+      const reconciler: Reconciler = (id) => (id === 'w' ? { requeueDelay: 50 } : run.pipe(ignoreElements()));
+      const source = hot('     wabc--d');
+      const stop = hot('       -----x');
+      expectSteps(source.pipe(reconcile(reconciler, { scheduler, stop }))).toBeExactly({
+        enqueued: '            wabc',
+        started: '             wa',
+        requeued: '            w',
+        dropped: '             -----(bcw)',
+        succeeded: '           -------a',
+        ends: '                -------|',
+      });
+      expectSubscriptions(source.subscriptions).toBe('^----!');
+    }),
+  );
 
   test('P2 should let go of the sources before it drops anything', () => {
     const log: string[] = [];
-    const rig: Rig = new Rig(slow(10), {}, ({ kind, id }) => log.push(`${kind} ${id}`), new Observable((subscriber) => {
-      subscriber.next('a');
-      subscriber.next('b');
-      return () => log.push('let go');
-    }));
+    const rig: Rig = new Rig(
+      slow(10),
+      {},
+      ({ kind, id }) => log.push(`${kind} ${id}`),
+      new Observable((subscriber) => {
+        subscriber.next('a');
+        subscriber.next('b');
+        return () => log.push('let go');
+      }),
+    );
     rig.stop.next();
     expect(log).toEqual(['enqueued a', 'started a', 'enqueued b', 'let go', 'dropped b']);
   });
@@ -162,8 +193,22 @@ describe('P2: stop fires', () => {
   const ways: [string, Reconciler, string[]][] = [
     ['succeeds', slow(10), ['succeeded a']],
     ['asks for a requeue', slow(10, of({ requeueDelay: 5 })), ['succeeded a']],
-    ['fails', slow(10, throwError(() => new Error('no'))), ['dropped a stopped']],
-    ['is terminal', slow(10, throwError(() => new TerminalError('no'))), ['dropped a stopped']],
+    [
+      'fails',
+      slow(
+        10,
+        throwError(() => new Error('no')),
+      ),
+      ['dropped a stopped'],
+    ],
+    [
+      'is terminal',
+      slow(
+        10,
+        throwError(() => new TerminalError('no')),
+      ),
+      ['dropped a stopped'],
+    ],
   ];
   it.each(ways)('P2 should tell how a running id ends that %s while stopping', (_, reconciler, told) => {
     const rig: Rig = new Rig(reconciler);
@@ -189,10 +234,13 @@ describe('P2: stop fires', () => {
 
   test('P2 should abort the signal of a run that goes beyond shutdownGrace, and give it up', async () => {
     let signal: AbortSignal | undefined;
-    const rig: Rig = new Rig((_, context) => {
-      signal = context.signal;
-      return new Promise(() => {});
-    }, { shutdownGrace: 50 });
+    const rig: Rig = new Rig(
+      (_, context) => {
+        signal = context.signal;
+        return new Promise(() => {});
+      },
+      { shutdownGrace: 50 },
+    );
     rig.trigger('a', 'a');
     rig.stop.next();
     await rig.clock.pass(49);
@@ -204,18 +252,21 @@ describe('P2: stop fires', () => {
     expect(rig.left).toEqual(NOTHING_LEFT);
   });
 
-  test('P2 should unsubscribe an Observable that goes beyond shutdownGrace', marbles(({ hot, cold, scheduler, expectSteps, expectSubscriptions }) => {
-    const run = cold('       ---------------|');
-    const source = hot('     -a');
-    const stop = hot('       ---x');
-    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler, stop, shutdownGrace: 5 }))).toBeExactly({
-      enqueued: '            -a',
-      started: '             -a',
-      dropped: '             --------a',
-      ends: '                --------|',
-    });
-    expectSubscriptions(run.subscriptions).toBe('-^------!');
-  }));
+  test(
+    'P2 should unsubscribe an Observable that goes beyond shutdownGrace',
+    marbles(({ hot, cold, scheduler, expectSteps, expectSubscriptions }) => {
+      const run = cold('       ---------------|');
+      const source = hot('     -a');
+      const stop = hot('       ---x');
+      expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler, stop, shutdownGrace: 5 }))).toBeExactly({
+        enqueued: '            -a',
+        started: '             -a',
+        dropped: '             --------a',
+        ends: '                --------|',
+      });
+      expectSubscriptions(run.subscriptions).toBe('-^------!');
+    }),
+  );
 
   test('P2 should time a run out while stopping as ever, and then wait for its promise at most for the grace', async () => {
     const rig: Rig = new Rig(() => new Promise(() => {}), { shutdownGrace: 50, maxReconcileTime: 15 });
@@ -230,7 +281,10 @@ describe('P2: stop fires', () => {
   });
 
   test('P2 should wait for ever with a grace of Infinity, and not at all with one of 0', async () => {
-    for (const [shutdownGrace, end] of [[Infinity, undefined], [0, 'completed']] as const) {
+    for (const [shutdownGrace, end] of [
+      [Infinity, undefined],
+      [0, 'completed'],
+    ] as const) {
       const rig: Rig = new Rig(() => new Promise(() => {}), { shutdownGrace, maxReconcileTime: 0 });
       rig.trigger('a');
       rig.stop.next();
@@ -261,8 +315,15 @@ describe('P2: stop fires', () => {
     ['is an array', () => from([1, 2, 3])],
   ])('P2 should not even subscribe to the source if stop %s', (_, stop) => {
     let subscribed = false;
-    const source = new Observable<string>(() => { subscribed = true; });
-    const rig: Rig = new Rig(() => undefined, { stop: stop() }, () => {}, source);
+    const source = new Observable<string>(() => {
+      subscribed = true;
+    });
+    const rig: Rig = new Rig(
+      () => undefined,
+      { stop: stop() },
+      () => {},
+      source,
+    );
     expect(rig.end).toBe('completed');
     expect(subscribed).toBe(false);
     expect(rig.left).toEqual(NOTHING_LEFT);
@@ -276,7 +337,11 @@ describe('P2: stop fires', () => {
     await rig.clock.pass(0);
     expect(rig.end).toBe('completed');
 
-    const other = new Rig(() => ({ requeueDelay: 1000 }), { stop: (async function* () { yield 1; })() });
+    const other = new Rig(() => ({ requeueDelay: 1000 }), {
+      stop: (async function* () {
+        yield 1;
+      })(),
+    });
     other.trigger('a');
     await other.clock.pass(0);
     expect(other.end).toBe('completed');
@@ -312,25 +377,28 @@ describe('P2: stop fires', () => {
     expect(rig.told('dropped')).toEqual(['dropped a stopped', 'dropped b stopped']);
   });
 
-  it.each(['enqueued', 'started', 'requeued', 'merged', 'rejected'] as const)('P2 should stop in good order from inside the delivery of `%s`', (kind) => {
-    const rig: Rig = new Rig(
-      (id, { attempt }) => {
-        if (id === 'a' && attempt === 1) {
-          rig.trigger('a', '');
-          fails();
-        }
-      },
-      {},
-      (step, { stop }) => {
-        if (step.kind === kind) stop.next();
-      },
-    );
-    rig.trigger('a', 'b');
-    rig.clock.advance(1000);
-    expect(rig.end).toBe('completed');
-    checkAccounting(rig.steps);
-    expect(rig.left).toEqual(NOTHING_LEFT);
-  });
+  it.each(['enqueued', 'started', 'requeued', 'merged', 'rejected'] as const)(
+    'P2 should stop in good order from inside the delivery of `%s`',
+    (kind) => {
+      const rig: Rig = new Rig(
+        (id, { attempt }) => {
+          if (id === 'a' && attempt === 1) {
+            rig.trigger('a', '');
+            fails();
+          }
+        },
+        {},
+        (step, { stop }) => {
+          if (step.kind === kind) stop.next();
+        },
+      );
+      rig.trigger('a', 'b');
+      rig.clock.advance(1000);
+      expect(rig.end).toBe('completed');
+      checkAccounting(rig.steps);
+      expect(rig.left).toEqual(NOTHING_LEFT);
+    },
+  );
 
   test('P2 should let the run that stops the loop finish', () => {
     const rig: Rig = new Rig((id) => {
@@ -414,12 +482,26 @@ describe('P3: unsubscribe', () => {
     let runs = 0;
     const endless = generate({ initialState: 0, iterate: (i) => i + 1, resultSelector: String });
     const steps: Step[] = [];
-    endless.pipe(reconcile(() => { runs++; }), take(7)).subscribe((step) => steps.push(step));
+    endless
+      .pipe(
+        reconcile(() => {
+          runs++;
+        }),
+        take(7),
+      )
+      .subscribe((step) => steps.push(step));
     expect(steps).toHaveLength(7);
     expect(runs).toBeLessThanOrEqual(3);
 
     runs = 0;
-    endless.pipe(reconcile(() => { runs++; }), takeWhile(({ kind }) => kind !== 'started')).subscribe();
+    endless
+      .pipe(
+        reconcile(() => {
+          runs++;
+        }),
+        takeWhile(({ kind }) => kind !== 'started'),
+      )
+      .subscribe();
     expect(runs).toBe(0);
   });
 
@@ -432,27 +514,43 @@ describe('P3: unsubscribe', () => {
 });
 
 describe('P4: a source that errors', () => {
-  test('P4 should stop in good order, and then error', marbles(({ hot, cold, scheduler, expectSteps }) => {
-    const run = cold('       ------|');
-    const source = hot('     -abc#');
-    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler }))).toBeExactly({
-      enqueued: '            -abc',
-      started: '             -a',
-      dropped: '             ----(bc)',
-      succeeded: '           -------a',
-      ends: '                -------#',
-    });
-  }));
+  test(
+    'P4 should stop in good order, and then error',
+    marbles(({ hot, cold, scheduler, expectSteps }) => {
+      const run = cold('       ------|');
+      const source = hot('     -abc#');
+      expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler }))).toBeExactly({
+        enqueued: '            -abc',
+        started: '             -a',
+        dropped: '             ----(bc)',
+        succeeded: '           -------a',
+        ends: '                -------#',
+      });
+    }),
+  );
 
   it.each<[string, (error: unknown) => Partial<Record<'source' | 'stop' | 'reset', Observable<string>>>]>([
-    ['the source', (error) => ({ source: concat(of('a'), throwError(() => error)) })],
+    [
+      'the source',
+      (error) => ({
+        source: concat(
+          of('a'),
+          throwError(() => error),
+        ),
+      }),
+    ],
     ['the source before any event', (error) => ({ source: throwError(() => error) })],
     ['stop', (error) => ({ stop: throwError(() => error), source: of('a') })],
     ['reset', (error) => ({ reset: throwError(() => error), source: of('a') })],
   ])('P4 should error with what %s errors with synchronously', (_, broken) => {
     for (const error of [new Error('no'), undefined, null]) {
       const { source, ...notifiers } = broken(error);
-      const rig: Rig = new Rig(() => ({ requeueDelay: 10 }), notifiers, () => {}, source);
+      const rig: Rig = new Rig(
+        () => ({ requeueDelay: 10 }),
+        notifiers,
+        () => {},
+        source,
+      );
       rig.clock.advance(100);
       expect(rig.end).toEqual({ error });
       checkAccounting(rig.steps);
@@ -462,14 +560,23 @@ describe('P4: a source that errors', () => {
 
   it.each(['events', 'stop', 'reset'] as const)('P4 should stop, and then error, when `%s` errors while ids run and wait', (which) => {
     const error = new Error('no');
-    const rig: Rig = new Rig((id, context) => (id === 'w' ? { requeueDelay: 1000 } : slow(10)(id, context)), { workerCount: 2, workerHasher: (id) => (id < 'm' ? 0 : 1) });
+    const rig: Rig = new Rig((id, context) => (id === 'w' ? { requeueDelay: 1000 } : slow(10)(id, context)), {
+      workerCount: 2,
+      workerHasher: (id) => (id < 'm' ? 0 : 1),
+    });
     rig.trigger('w', 'a', 'b', 'x', 'y');
     rig[which].error(error);
     expect(rig.end).toBeUndefined();
     rig.trigger('z');
     rig.clock.advance(10);
     expect(rig.end).toEqual({ error });
-    expect(rig.told('succeeded', 'dropped').sort()).toEqual(['dropped b stopped', 'dropped w stopped', 'dropped y stopped', 'succeeded a', 'succeeded x']);
+    expect(rig.told('succeeded', 'dropped').sort()).toEqual([
+      'dropped b stopped',
+      'dropped w stopped',
+      'dropped y stopped',
+      'succeeded a',
+      'succeeded x',
+    ]);
     expect(rig.left).toEqual(NOTHING_LEFT);
   });
 

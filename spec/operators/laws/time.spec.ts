@@ -31,7 +31,12 @@ describe('T1: a delay is a lower bound', () => {
     expect(rig.starts()).toEqual([at, due]);
   });
 
-  it.each([[1, 10], [10, 20], [19, 20], [20, 30]])('T1 should round a requeueDelay as well: %d ms after 1 is due at %d', (requeueDelay, due) => {
+  it.each([
+    [1, 10],
+    [10, 20],
+    [19, 20],
+    [20, 30],
+  ])('T1 should round a requeueDelay as well: %d ms after 1 is due at %d', (requeueDelay, due) => {
     const rig: Rig = new Rig((_, { reason }) => (reason === 'event' ? { requeueDelay } : undefined));
     rig.clock.advance(1);
     rig.trigger('a');
@@ -39,18 +44,21 @@ describe('T1: a delay is a lower bound', () => {
     expect(rig.starts()).toEqual([1, due]);
   });
 
-  test('T1 should be seen as a picture', marbles(({ hot, scheduler, expectSteps }) => {
-    const reconciler: Reconciler = (id, { reason }) => (reason === 'event' ? { requeueDelay: id === 'a' ? 4 : 6 } : undefined);
-    //                       |    |    |    |    the grid
-    const source = hot('     -a--b----------|');
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 5 }))).toBeExactly({
-      enqueued: '            -a--ba----b',
-      started: '             -a--ba----b',
-      requeued: '            -a--b',
-      succeeded: '           -----a----b',
-      ends: '                ---------------|',
-    });
-  }));
+  test(
+    'T1 should be seen as a picture',
+    marbles(({ hot, scheduler, expectSteps }) => {
+      const reconciler: Reconciler = (id, { reason }) => (reason === 'event' ? { requeueDelay: id === 'a' ? 4 : 6 } : undefined);
+      //                       |    |    |    |    the grid
+      const source = hot('     -a--b----------|');
+      expectSteps(source.pipe(reconcile(reconciler, { scheduler, delayResolution: 5 }))).toBeExactly({
+        enqueued: '            -a--ba----b',
+        started: '             -a--ba----b',
+        requeued: '            -a--b',
+        succeeded: '           -----a----b',
+        ends: '                ---------------|',
+      });
+    }),
+  );
 });
 
 describe('T2: one timer a tick', () => {
@@ -120,14 +128,17 @@ describe('T3: delays of every size and kind', () => {
     expect(rig.left).toEqual(NOTHING_LEFT);
   });
 
-  it.each([NaN, Infinity, -Infinity, -1, -0.001, '5', true, 5n, {}, [], null, () => 5, Symbol('5'), new Date(5)])('T3 should fail a run that asks for a requeueDelay of %s', (requeueDelay) => {
-    const rig: Rig = new Rig((_, { attempt }) => (attempt === 1 ? { requeueDelay: requeueDelay as number } : undefined));
-    rig.trigger('a');
-    rig.clock.advance(100);
-    expect(rig.steps[2]).toMatchObject({ kind: 'requeued', failure: 'invalid', delay: 10 });
-    expect((rig.steps[2] as { error?: unknown }).error).toBeInstanceOf(TypeError);
-    expect(rig.told().slice(3)).toEqual(['enqueued a', 'started a', 'succeeded a']);
-  });
+  it.each([NaN, Infinity, -Infinity, -1, -0.001, '5', true, 5n, {}, [], null, () => 5, Symbol('5'), new Date(5)])(
+    'T3 should fail a run that asks for a requeueDelay of %s',
+    (requeueDelay) => {
+      const rig: Rig = new Rig((_, { attempt }) => (attempt === 1 ? { requeueDelay: requeueDelay as number } : undefined));
+      rig.trigger('a');
+      rig.clock.advance(100);
+      expect(rig.steps[2]).toMatchObject({ kind: 'requeued', failure: 'invalid', delay: 10 });
+      expect((rig.steps[2] as { error?: unknown }).error).toBeInstanceOf(TypeError);
+      expect(rig.told().slice(3)).toEqual(['enqueued a', 'started a', 'succeeded a']);
+    },
+  );
 
   it.each<[string, unknown]>([
     ['nothing', undefined],
@@ -146,7 +157,12 @@ describe('T3: delays of every size and kind', () => {
   });
 
   it.each([NaN, Infinity, -1, '30', null, undefined, {}])('T3 should ignore a retryDelay of %s, and ask the backoff', (retryDelay) => {
-    const rig: Rig = new Rig(() => { throw new RetryError('no', retryDelay as number); }, { backoff: constant(70) });
+    const rig: Rig = new Rig(
+      () => {
+        throw new RetryError('no', retryDelay as number);
+      },
+      { backoff: constant(70) },
+    );
     rig.trigger('a');
     expect(rig.steps[2]).toMatchObject({ kind: 'requeued', delay: 70 });
   });
@@ -170,13 +186,16 @@ describe('T3: delays of every size and kind', () => {
     expect(rig.told('dropped')).toEqual(['dropped a retries']);
   });
 
-  it.each([0, Infinity, 2 ** 31, 2 ** 40])('T3 should take a maxReconcileTime of %d for what it says, and not for a moment', (maxReconcileTime) => {
-    const rig: Rig = new Rig(() => timer(1_000_000, rig.clock).pipe(ignoreElements()), { maxReconcileTime });
-    rig.trigger('a');
-    rig.clock.advance(1_000_000);
-    expect(rig.told()).toEqual(['enqueued a', 'started a', 'succeeded a']);
-    expect(rig.left).toEqual(NOTHING_LEFT);
-  });
+  it.each([0, Infinity, 2 ** 31, 2 ** 40])(
+    'T3 should take a maxReconcileTime of %d for what it says, and not for a moment',
+    (maxReconcileTime) => {
+      const rig: Rig = new Rig(() => timer(1_000_000, rig.clock).pipe(ignoreElements()), { maxReconcileTime });
+      rig.trigger('a');
+      rig.clock.advance(1_000_000);
+      expect(rig.told()).toEqual(['enqueued a', 'started a', 'succeeded a']);
+      expect(rig.left).toEqual(NOTHING_LEFT);
+    },
+  );
 
   test('T3 should time a run out after more than 2^31 ms', () => {
     const rig: Rig = new Rig(() => timer(Infinity, rig.clock).pipe(ignoreElements()), { maxReconcileTime: 2 ** 31 + 5, maxItemRetries: 0 });
@@ -194,7 +213,10 @@ describe('T4: a step of the wall clock', () => {
   const failOnce: Reconciler = (_, { attempt }) => (attempt === 1 ? fails() : undefined);
 
   for (const by of [-HOUR, -55, -5, 5, 55, HOUR]) {
-    it.each<[string, Reconciler]>([['requeue', poll], ['retry', failOnce]])(`T4 should move or block no armed %s when it is ${by} ms`, (_, reconciler) => {
+    it.each<[string, Reconciler]>([
+      ['requeue', poll],
+      ['retry', failOnce],
+    ])(`T4 should move or block no armed %s when it is ${by} ms`, (_, reconciler) => {
       const rig: Rig = new Rig(reconciler, { backoff: constant(100) });
       rig.trigger('a');
       rig.clock.advance(50);
@@ -305,7 +327,9 @@ describe('T6: every time source is a SchedulerLike', () => {
   test('T6 should name no clock and no timer of the platform in operators and lib', () => {
     const banned = /\b(Date\.now|performance\.now|new Date\(\)|set(Timeout|Interval|Immediate)\(|hrtime)/;
     const files = ['operators', 'lib'].flatMap((folder) =>
-      readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts')).map((name) => `${folder}/${name}`),
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.ts'))
+        .map((name) => `${folder}/${name}`),
     );
     expect(files.length).toBeGreaterThan(20);
     const code = (file: string): string => readFileSync(file, 'utf8').replace(/\/\*[^]*?\*\/|\/\/.*/g, '');
@@ -313,7 +337,9 @@ describe('T6: every time source is a SchedulerLike', () => {
   });
 
   test('T6 should live wholly in the time it is given', () => {
-    const rig: Rig = new Rig((_, { attempt }) => (attempt < 4 ? fails() : undefined), { backoff: exponential({ initial: 1000, jitter: 0 }) });
+    const rig: Rig = new Rig((_, { attempt }) => (attempt < 4 ? fails() : undefined), {
+      backoff: exponential({ initial: 1000, jitter: 0 }),
+    });
     rig.trigger('a');
     rig.clock.advance(10_000);
     expect(rig.starts()).toEqual([0, 1000, 3000, 7000]);

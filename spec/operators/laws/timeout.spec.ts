@@ -21,10 +21,13 @@ afterEach(async () => {
 describe('O1: a run over time', () => {
   test('O1 should abort the signal and fail the attempt after maxReconcileTime', async () => {
     let signal: AbortSignal | undefined;
-    const rig: Rig = new Rig((_, context) => {
-      signal = context.signal;
-      return new Promise(() => {});
-    }, { maxReconcileTime: 15 });
+    const rig: Rig = new Rig(
+      (_, context) => {
+        signal = context.signal;
+        return new Promise(() => {});
+      },
+      { maxReconcileTime: 15 },
+    );
     rig.trigger('a');
     await rig.clock.pass(14);
     expect(signal?.aborted).toBe(false);
@@ -36,20 +39,23 @@ describe('O1: a run over time', () => {
     expect(requeued.error).toMatchObject({ name: 'TimeoutError', message: expect.stringContaining('`a`') as string });
   });
 
-  test('O1 should give each run of a busy period its own time', marbles(({ hot, cold, scheduler, expectSteps }) => {
-    const quick = cold('     ---|');
-    const slow = cold('      ------|');
-    const reconciler: Reconciler = (id) => (id === 'a' ? quick : id === 'b' ? slow : cold('-')).pipe(ignoreElements());
-    // May take 5: a is in time, b is cut off at 8, c at 13.
-    const source = hot('     (abc)-----------|');
-    expectSteps(source.pipe(reconcile(reconciler, { scheduler, maxReconcileTime: 5, maxItemRetries: 0 }))).toBeExactly({
-      enqueued: '            (abc)',
-      started: '             a--b----c',
-      succeeded: '           ---a',
-      dropped: '             --------b----c',
-      ends: '                ----------------|',
-    });
-  }));
+  test(
+    'O1 should give each run of a busy period its own time',
+    marbles(({ hot, cold, scheduler, expectSteps }) => {
+      const quick = cold('     ---|');
+      const slow = cold('      ------|');
+      const reconciler: Reconciler = (id) => (id === 'a' ? quick : id === 'b' ? slow : cold('-')).pipe(ignoreElements());
+      // May take 5: a is in time, b is cut off at 8, c at 13.
+      const source = hot('     (abc)-----------|');
+      expectSteps(source.pipe(reconcile(reconciler, { scheduler, maxReconcileTime: 5, maxItemRetries: 0 }))).toBeExactly({
+        enqueued: '            (abc)',
+        started: '             a--b----c',
+        succeeded: '           ---a',
+        dropped: '             --------b----c',
+        ends: '                ----------------|',
+      });
+    }),
+  );
 
   test('O1 should hold for the first run after synchronous ones, and after a pause', () => {
     const rig: Rig = new Rig((id) => (id < 'm' ? undefined : NEVER), { maxReconcileTime: 15, maxItemRetries: 0 });
@@ -57,11 +63,17 @@ describe('O1: a run over time', () => {
     rig.clock.advance(100);
     rig.trigger('a', 'y');
     rig.clock.advance(100);
-    expect(rig.steps.filter(({ kind }) => kind === 'dropped')).toMatchObject([{ id: 'x', took: 15 }, { id: 'y', took: 15, at: 115 }]);
+    expect(rig.steps.filter(({ kind }) => kind === 'dropped')).toMatchObject([
+      { id: 'x', took: 15 },
+      { id: 'y', took: 15, at: 115 },
+    ]);
   });
 
   test('O1 should hold however often runs follow each other', () => {
-    const rig: Rig = new Rig((id) => (Number(id) % 7 === 6 ? NEVER : timer(Number(id) % 7, rig.clock).pipe(ignoreElements())), { maxReconcileTime: 10, maxItemRetries: 0 });
+    const rig: Rig = new Rig((id) => (Number(id) % 7 === 6 ? NEVER : timer(Number(id) % 7, rig.clock).pipe(ignoreElements())), {
+      maxReconcileTime: 10,
+      maxItemRetries: 0,
+    });
     for (let i = 0; i < 200; i++) rig.trigger(`${i}`);
     rig.clock.advance(5000);
     const dropped = rig.steps.filter((step) => step.kind === 'dropped');
@@ -82,15 +94,34 @@ describe('O1: a run over time', () => {
     ['result', (work) => work.resolve({ requeueDelay: 5 })],
     ['rejection', (work) => work.reject(new Error('late'))],
     ['odd result', (work) => work.resolve('late')],
-    ['unreadable result', (work) => work.resolve({ get error(): never { throw new Error('late'); } })],
+    [
+      'unreadable result',
+      (work) =>
+        work.resolve({
+          get error(): never {
+            throw new Error('late');
+          },
+        }),
+    ],
   ])('O1 should ignore a late %s', async (_, settle) => {
     const work = deferred<unknown>();
-    const rig: Rig = new Rig(() => (rig.starts().length === 1 ? (work.promise as Promise<undefined>) : undefined), { maxReconcileTime: 15 });
+    const rig: Rig = new Rig(() => (rig.starts().length === 1 ? (work.promise as Promise<undefined>) : undefined), {
+      maxReconcileTime: 15,
+    });
     rig.trigger('a');
     await rig.clock.pass(100);
     settle(work);
     await rig.clock.pass(100);
-    expect(rig.told()).toEqual(['enqueued a', 'started a', 'requeued a', 'abandoned a', 'released a', 'enqueued a', 'started a', 'succeeded a']);
+    expect(rig.told()).toEqual([
+      'enqueued a',
+      'started a',
+      'requeued a',
+      'abandoned a',
+      'released a',
+      'enqueued a',
+      'started a',
+      'succeeded a',
+    ]);
     expect(rig.left).toEqual(NOTHING_LEFT);
   });
 
@@ -108,15 +139,27 @@ describe('O1: a run over time', () => {
     rig.trigger('a');
     await rig.clock.pass(20);
     // The event of the listener came after the failure: it is one of an abandoned id, which is released at once.
-    expect(rig.told()).toEqual(['enqueued a', 'started a', 'dropped a retries', 'abandoned a', 'merged a', 'released a', 'enqueued a', 'started a']);
+    expect(rig.told()).toEqual([
+      'enqueued a',
+      'started a',
+      'dropped a retries',
+      'abandoned a',
+      'merged a',
+      'released a',
+      'enqueued a',
+      'started a',
+    ]);
   });
 
   test('O1 should abort a signal that is read only after the timeout', async () => {
     const signals: AbortSignal[] = [];
-    const rig: Rig = new Rig(async (_, context) => {
-      await new Promise<void>((resolve) => rig.clock.schedule(() => resolve(), 20));
-      signals.push(context.signal);
-    }, { maxReconcileTime: 15, maxItemRetries: 0 });
+    const rig: Rig = new Rig(
+      async (_, context) => {
+        await new Promise<void>((resolve) => rig.clock.schedule(() => resolve(), 20));
+        signals.push(context.signal);
+      },
+      { maxReconcileTime: 15, maxItemRetries: 0 },
+    );
     rig.trigger('a');
     await rig.clock.pass(100);
     expect(signals).toHaveLength(1);
@@ -136,17 +179,22 @@ describe('O1: a run over time', () => {
 });
 
 describe('O2: what becomes of the run', () => {
-  test('O2 should unsubscribe an Observable', marbles(({ hot, cold, scheduler, expectSteps, expectSubscriptions }) => {
-    const run = cold('       ---------|');
-    const source = hot('     -a----------|');
-    expectSteps(source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler, maxReconcileTime: 5, maxItemRetries: 0 }))).toBeExactly({
-      enqueued: '            -a',
-      started: '             -a',
-      dropped: '             ------a',
-      ends: '                ------------|',
-    });
-    expectSubscriptions(run.subscriptions).toBe('-^----!');
-  }));
+  test(
+    'O2 should unsubscribe an Observable',
+    marbles(({ hot, cold, scheduler, expectSteps, expectSubscriptions }) => {
+      const run = cold('       ---------|');
+      const source = hot('     -a----------|');
+      expectSteps(
+        source.pipe(reconcile(() => run.pipe(ignoreElements()), { scheduler, maxReconcileTime: 5, maxItemRetries: 0 })),
+      ).toBeExactly({
+        enqueued: '            -a',
+        started: '             -a',
+        dropped: '             ------a',
+        ends: '                ------------|',
+      });
+      expectSubscriptions(run.subscriptions).toBe('-^----!');
+    }),
+  );
 
   test('O2 should go on with other ids while a promise is open', async () => {
     const work = deferred();
@@ -159,7 +207,10 @@ describe('O2: what becomes of the run', () => {
 
   const hangs = { maxReconcileTime: 15, maxItemRetries: 5, backoff: () => 10 };
   /** A reconciler whose first run settles at `at`, and the rest at once. */
-  const settlesAt = (at: number): Reconciler => () => (Rig.current.starts().length > 1 ? undefined : new Promise<void>((resolve) => Rig.current.clock.schedule(() => resolve(), at)));
+  const settlesAt =
+    (at: number): Reconciler =>
+    () =>
+      Rig.current.starts().length > 1 ? undefined : new Promise<void>((resolve) => Rig.current.clock.schedule(() => resolve(), at));
 
   test('O2 should hold a wake-up that is due until the promise has settled', async () => {
     const rig: Rig = new Rig(settlesAt(100), hangs);
@@ -183,7 +234,17 @@ describe('O2: what becomes of the run', () => {
     rig.trigger('a');
     await rig.clock.pass(1000);
     expect(rig.starts()).toEqual([0, 30]);
-    expect(rig.told()).toEqual(['enqueued a', 'started a', 'requeued a', 'abandoned a', 'merged a', 'released a', 'enqueued a', 'started a', 'succeeded a']);
+    expect(rig.told()).toEqual([
+      'enqueued a',
+      'started a',
+      'requeued a',
+      'abandoned a',
+      'merged a',
+      'released a',
+      'enqueued a',
+      'started a',
+      'succeeded a',
+    ]);
   });
 
   test('O2 should start a dirty one at once if the embargo has passed when the promise settles', async () => {
@@ -230,7 +291,11 @@ describe('O2: what becomes of the run', () => {
   });
 
   test('O2 should start one that was dropped while dirty at its release, but not before its embargo ends', async () => {
-    for (const [settled, start] of [[18, 30], [30, 30], [44, 44]] as const) {
+    for (const [settled, start] of [
+      [18, 30],
+      [30, 30],
+      [44, 44],
+    ] as const) {
       const rig: Rig = new Rig(settlesAt(settled), { ...hangs, maxItemRetries: 0 });
       rig.trigger('a', 'a');
       await rig.clock.pass(1000);
@@ -240,10 +305,20 @@ describe('O2: what becomes of the run', () => {
   });
 
   test('O2 should abandon an id again and again, and count each', async () => {
-    const rig: Rig = new Rig(() => new Promise<void>((resolve) => rig.clock.schedule(() => resolve(), 25)), { ...hangs, maxItemRetries: 2 });
+    const rig: Rig = new Rig(() => new Promise<void>((resolve) => rig.clock.schedule(() => resolve(), 25)), {
+      ...hangs,
+      maxItemRetries: 2,
+    });
     rig.trigger('a');
     await rig.clock.pass(1000);
-    expect(rig.told('abandoned', 'released')).toEqual(['abandoned a', 'released a', 'abandoned a', 'released a', 'abandoned a', 'released a']);
+    expect(rig.told('abandoned', 'released')).toEqual([
+      'abandoned a',
+      'released a',
+      'abandoned a',
+      'released a',
+      'abandoned a',
+      'released a',
+    ]);
     expect(rig.told('dropped')).toEqual(['dropped a retries']);
     expect(rig.left).toEqual(NOTHING_LEFT);
   });
@@ -272,7 +347,13 @@ describe('O2: what becomes of the run', () => {
   });
 
   it.each<[string, () => Observable<never>]>([
-    ['throws', () => new Observable(() => () => { throw new Error('teardown'); })],
+    [
+      'throws',
+      () =>
+        new Observable(() => () => {
+          throw new Error('teardown');
+        }),
+    ],
     ['triggers its id', () => NEVER.pipe(finalize(() => Rig.current.trigger('a')))],
     ['stops the loop', () => NEVER.pipe(finalize(() => Rig.current.stop.next()))],
     ['unsubscribes the loop', () => NEVER.pipe(finalize(() => Rig.current.subscription.unsubscribe()))],

@@ -22,12 +22,17 @@ function inLoop(first: number, size: number): void {
   const clock = new Clock();
   let succeeded = 0;
   events
-    .pipe(reconcile((id, { reason }) => (id === 'gate' ? gate : kind === 'waiting' && reason === 'event' ? { requeueDelay: 1000 } : undefined), {
-      workerQueueSize: Infinity,
-      delayQueueSize: Infinity,
-      maxReconcileTime: 0,
-      scheduler: clock,
-    }))
+    .pipe(
+      reconcile(
+        (id, { reason }) => (id === 'gate' ? gate : kind === 'waiting' && reason === 'event' ? { requeueDelay: 1000 } : undefined),
+        {
+          workerQueueSize: Infinity,
+          delayQueueSize: Infinity,
+          maxReconcileTime: 0,
+          scheduler: clock,
+        },
+      ),
+    )
     .subscribe((step) => {
       if (step.kind === 'succeeded') succeeded++;
     });

@@ -28,17 +28,21 @@ const everything: Reconciler = (id) => {
 };
 
 function start(reconciler: Reconciler = everything, given: ReconcileConfig = {}): void {
-  subscription = events.pipe(reconcile(reconciler, { stop, reset, workerCount: 2, workerHasher: (id) => (id === 'idles' ? 1 : 0), shutdownGrace: 20, ...given })).subscribe({
-    next: ({ kind, id }) => {
-      steps.push(`${kind} ${id}`);
-    },
-    error: (error: unknown) => {
-      console.log('error', (error as Error).message);
-    },
-    complete: () => {
-      console.log('complete');
-    },
-  });
+  subscription = events
+    .pipe(
+      reconcile(reconciler, { stop, reset, workerCount: 2, workerHasher: (id) => (id === 'idles' ? 1 : 0), shutdownGrace: 20, ...given }),
+    )
+    .subscribe({
+      next: ({ kind, id }) => {
+        steps.push(`${kind} ${id}`);
+      },
+      error: (error: unknown) => {
+        console.log('error', (error as Error).message);
+      },
+      complete: () => {
+        console.log('complete');
+      },
+    });
 }
 function busy(): void {
   start();
@@ -46,13 +50,36 @@ function busy(): void {
 }
 
 const endings: Record<string, () => void> = {
-  stop: () => { busy(); stop.next(); },
-  'stop later': () => { busy(); setTimeout(() => stop.next(), 30); },
-  error: () => { busy(); events.error(new Error('source')); },
-  unsubscribe: () => { busy(); subscription.unsubscribe(); },
-  'unsubscribe later': () => { busy(); setTimeout(() => subscription.unsubscribe(), 30); },
-  'reset and unsubscribe': () => { busy(); reset.next(); subscription.unsubscribe(); },
-  'reset and complete': () => { busy(); reset.next(); events.complete(); },
+  stop: () => {
+    busy();
+    stop.next();
+  },
+  'stop later': () => {
+    busy();
+    setTimeout(() => stop.next(), 30);
+  },
+  error: () => {
+    busy();
+    events.error(new Error('source'));
+  },
+  unsubscribe: () => {
+    busy();
+    subscription.unsubscribe();
+  },
+  'unsubscribe later': () => {
+    busy();
+    setTimeout(() => subscription.unsubscribe(), 30);
+  },
+  'reset and unsubscribe': () => {
+    busy();
+    reset.next();
+    subscription.unsubscribe();
+  },
+  'reset and complete': () => {
+    busy();
+    reset.next();
+    events.complete();
+  },
   'complete with a pending promise': () => {
     start(() => new Promise(() => {}), { maxReconcileTime: 30, maxItemRetries: 0 });
     events.next('a');
@@ -63,18 +90,44 @@ const endings: Record<string, () => void> = {
     events.next('a');
     events.complete();
   },
-  'start and stop at once': () => { start(); stop.next(); },
-  'start and unsubscribe at once': () => { start(); subscription.unsubscribe(); },
-  'start and complete at once': () => { start(); events.complete(); },
-  'a stop that fired before': () => { start(everything, { stop: Promise.resolve() }); events.next('waits'); },
-  'take one': () => { events.pipe(reconcile(everything), take(1)).subscribe(); events.next('waits'); },
+  'start and stop at once': () => {
+    start();
+    stop.next();
+  },
+  'start and unsubscribe at once': () => {
+    start();
+    subscription.unsubscribe();
+  },
+  'start and complete at once': () => {
+    start();
+    events.complete();
+  },
+  'a stop that fired before': () => {
+    start(everything, { stop: Promise.resolve() });
+    events.next('waits');
+  },
+  'take one': () => {
+    events.pipe(reconcile(everything), take(1)).subscribe();
+    events.next('waits');
+  },
   'a rejection after the end': () => {
-    start(() => new Promise((_, reject) => setTimeout(() => { reject(new Error('late')); }, 30)), { maxReconcileTime: 10 });
+    start(
+      () =>
+        new Promise((_, reject) =>
+          setTimeout(() => {
+            reject(new Error('late'));
+          }, 30),
+        ),
+      { maxReconcileTime: 10 },
+    );
     events.next('a');
     setTimeout(() => subscription.unsubscribe(), 20);
   },
   // Nothing is pending but the source: an idle loop keeps no process alive.
-  idle: () => { start(() => undefined); events.next('a'); },
+  idle: () => {
+    start(() => undefined);
+    events.next('a');
+  },
 };
 
 endings[process.argv[2] ?? '']!();
