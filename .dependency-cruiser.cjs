@@ -65,7 +65,7 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: ['^(dist|\\.reports|\\.stryker-tmp)/', '\\.config\\.(ts|js)$'] },
+    exclude: { path: ['^(dist|\\.reports|\\.stryker-tmp|examples/sources)/', '\\.config\\.(ts|js)$'] },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {

@@ -9,7 +9,7 @@ import { feed, linesOf } from './feed.js';
  * Plugging in what people have. Whatever an ObservableInput can be is an event stream, and whatever is none becomes one in a
  * line. When all streams are complete and everything has settled, `run` resolves.
  *
- *   npm run example:sources
+ *   npm run example:plain-sources
  */
 
 // An EventEmitter. It knows no end of its own, so it gets one.
