@@ -76,6 +76,8 @@ function follow(known: Known, step: Step): Known {
     case 'released':
       return { ...known, abandoned: false };
     case 'rejected':
+    case 'paused':
+    case 'resumed':
       return known;
   }
 }

@@ -18,6 +18,20 @@ export interface Trigger {
   readonly context?: unknown;
   /** What the source needs back later, for instance the broker message to acknowledge. The engine only carries it. */
   readonly message?: unknown;
+  /**
+   * How urgent it is, for an `order` that asks; default 0, which is also what a value that is not finite counts as. An event
+   * below 0 says nothing new (a resync's): it pulls no retry forward and supersedes no run, whatever the order.
+   */
+  readonly priority?: number;
+  /**
+   * Run next, whatever stands in the way: the pause after a failure, a rest, a full queue, the order, the limit of a key. Never two
+   * runs of one id at once, and never past `workerConcurrency` or `concurrency`. On a paused id it is `rejected: paused`.
+   */
+  readonly force?: boolean;
+  /** Into how many triggers its message was split, so that the message is answered once all of them are. Default 1. */
+  readonly parts?: number;
+  /** The triggers that it stands for besides itself, for instance those that a debounce swallowed. */
+  readonly absorbed?: readonly Trigger[];
 }
 
 /** Why an id runs. An event that pulled a retry forward counts as `event`. */
@@ -71,12 +85,15 @@ export interface ReconcileContext {
  */
 export type Reconciler<C = ReconcileContext> = (id: string, context: C) => ObservableInput<Result | void> | Result | void;
 
-/** How a run failed: it threw, rejected or errored; it answered `{ error }`; it answered something odd; it was over time. */
-export type Failure = 'thrown' | 'reported' | 'invalid' | 'timeout';
+/**
+ * How a run failed: it threw, rejected or errored; it answered `{ error }`; it answered something odd; it was over time; it ended by
+ * the reason of its `superseded` signal, which is no error and spends no attempt.
+ */
+export type Failure = 'thrown' | 'reported' | 'invalid' | 'timeout' | 'superseded';
 
 interface StepBase {
   readonly id: string;
-  /** The lane; -1 where an event was rejected before it reached one. */
+  /** The lane; -1 where an event was rejected before it reached one, and where the whole loop is paused or resumed. */
   readonly worker: number;
   /**
    * `scheduler.now()`, in ms. The clock is not read again for an event that an observer of a step, or a reconciler that has not
@@ -96,10 +113,14 @@ export interface Enqueued extends StepBase {
 export interface Merged extends StepBase {
   readonly kind: 'merged';
 }
-/** The event was refused. `full`: its lane holds `workerQueueSize` ready ids; `unrouted`: the hasher answered below 0. */
+/**
+ * The event, or the command, was refused. `full`: its lane holds `workerQueueSize` ready ids; `unrouted`: the hasher answered below 0;
+ * `not_owned`: another process has its shard; `paused`: a forced event for what is paused; `invalid_command`: no event but a command
+ * that is malformed.
+ */
 export interface Rejected extends StepBase {
   readonly kind: 'rejected';
-  readonly reason: 'full' | 'unrouted' | 'invalid_id' | 'hasher_failed';
+  readonly reason: 'full' | 'unrouted' | 'invalid_id' | 'hasher_failed' | 'not_owned' | 'paused' | 'invalid_command';
   readonly error?: unknown;
 }
 /** The reconciler is about to be called. */
@@ -133,7 +154,7 @@ export interface Dropped extends StepBase {
   readonly kind: 'dropped';
   readonly attempt: number;
   readonly took?: number;
-  readonly reason: 'retries' | 'terminal' | 'delay_queue_full' | 'stopped';
+  readonly reason: 'retries' | 'terminal' | 'delay_queue_full' | 'stopped' | 'discarded' | 'moved';
   readonly failure?: Failure;
   readonly error?: unknown;
 }
@@ -146,8 +167,18 @@ export interface Released extends StepBase {
   readonly kind: 'released';
 }
 
+/** The id, or with id `''` and worker -1 the whole loop, starts nothing until it is resumed. */
+export interface Paused extends StepBase {
+  readonly kind: 'paused';
+  readonly why?: string;
+}
+/** The id, or with id `''` and worker -1 the whole loop, is no longer paused. */
+export interface Resumed extends StepBase {
+  readonly kind: 'resumed';
+}
+
 /** Everything that happens in a loop comes out as one of these, in the order in which it happened. */
-export type Step = Enqueued | Merged | Rejected | Started | Succeeded | Requeued | Dropped | Abandoned | Released;
+export type Step = Enqueued | Merged | Rejected | Started | Succeeded | Requeued | Dropped | Abandoned | Released | Paused | Resumed;
 
 /** The steps of the given kinds. */
 export type StepOf<K extends Step['kind']> = Extract<Step, { readonly kind: K }>;

@@ -29,6 +29,10 @@ function whatHappened(step: Step): string {
       return 'abandoned: its run does not end';
     case 'released':
       return 'released: its run has ended at last';
+    case 'paused':
+      return `paused${step.why === undefined ? '' : `: ${step.why}`}`;
+    case 'resumed':
+      return 'resumed';
   }
 }
 

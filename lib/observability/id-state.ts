@@ -72,6 +72,8 @@ export class IdState {
         this.#abandoned = step.kind === 'abandoned';
         return undefined;
       case 'rejected':
+      case 'paused':
+      case 'resumed':
         return undefined;
     }
   }

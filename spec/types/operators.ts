@@ -83,11 +83,13 @@ if (step.kind === 'dropped') expectTypeOf(step.took).toEqualTypeOf<number | unde
 expectTypeOf<Step>().not.toHaveProperty('delay');
 expectTypeOf(step.trigger).toEqualTypeOf<Trigger | undefined>();
 expectTypeOf<Step['kind']>().toEqualTypeOf<
-  'enqueued' | 'merged' | 'rejected' | 'started' | 'succeeded' | 'requeued' | 'dropped' | 'abandoned' | 'released'
+  'enqueued' | 'merged' | 'rejected' | 'started' | 'succeeded' | 'requeued' | 'dropped' | 'abandoned' | 'released' | 'paused' | 'resumed'
 >();
-expectTypeOf<Requeued['failure']>().toEqualTypeOf<'thrown' | 'reported' | 'invalid' | 'timeout' | undefined>();
-expectTypeOf<Dropped['reason']>().toEqualTypeOf<'retries' | 'terminal' | 'delay_queue_full' | 'stopped'>();
-expectTypeOf<Rejected['reason']>().toEqualTypeOf<'full' | 'unrouted' | 'invalid_id' | 'hasher_failed'>();
+expectTypeOf<Requeued['failure']>().toEqualTypeOf<'thrown' | 'reported' | 'invalid' | 'timeout' | 'superseded' | undefined>();
+expectTypeOf<Dropped['reason']>().toEqualTypeOf<'retries' | 'terminal' | 'delay_queue_full' | 'stopped' | 'discarded' | 'moved'>();
+expectTypeOf<Rejected['reason']>().toEqualTypeOf<
+  'full' | 'unrouted' | 'invalid_id' | 'hasher_failed' | 'not_owned' | 'paused' | 'invalid_command'
+>();
 // @ts-expect-error -- steps are for reading
 step.id = 'b';
 

@@ -57,7 +57,7 @@ export function tracing(config: TracingConfig = {}): Tracing {
   };
   const follow = (step: Step): void => {
     seen = undefined;
-    if (tracer === undefined || step.kind === 'rejected' || step.kind === 'abandoned' || step.kind === 'released') return;
+    if (tracer === undefined || !isOfARun(step)) return;
     const known = ids.get(step.id);
     const id = known ?? new IdTrace(tracer, step.id, maxItemRetries + 1);
     const before = id.spanContext;
@@ -90,4 +90,9 @@ export function tracing(config: TracingConfig = {}): Tracing {
       return of === seen ? seenIn : undefined;
     },
   };
+}
+
+/** Whether the step belongs to the way of an id from an event to the end of its runs. */
+function isOfARun(step: Step): step is Exclude<Step, { readonly kind: 'rejected' | 'abandoned' | 'released' | 'paused' | 'resumed' }> {
+  return !['rejected', 'abandoned', 'released', 'paused', 'resumed'].includes(step.kind);
 }
