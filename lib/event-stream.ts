@@ -1,6 +1,7 @@
 import { catchError, ignoreElements, type NextObserver, type Observable, type ObservableInput, tap, throwError } from 'rxjs';
 import { expected } from '../operators/expected.js';
 import { isObservableInput } from '../operators/observable-input.js';
+import { failed } from './describe-error.js';
 import type { Trigger } from '../operators/types.js';
 import { withSignal } from './with-signal.js';
 
@@ -51,9 +52,4 @@ export function checkEventStreams(streams: Readonly<Record<string, EventStream>>
     const listenable = typeof stream === 'function' || isObservableInput(stream);
     expected(`streams.${name}`, stream, 'an Observable, promise, iterable, or a function that returns one', listenable);
   }
-}
-
-/** `error` with the name of what failed by it. */
-export function failed(what: string, error: unknown): Error {
-  return new Error(`${what} failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
 }

@@ -13,7 +13,7 @@ import {
   throwError,
 } from 'rxjs';
 import type { Term } from './config.js';
-import { failed } from './event-stream.js';
+import { failed } from './describe-error.js';
 
 /** Leading, in a term that may have a number; or not. */
 export type Leading = { readonly term: number | undefined } | false;

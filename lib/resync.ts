@@ -1,36 +1,21 @@
-import {
-  asyncScheduler,
-  exhaustMap,
-  merge,
-  mergeMap,
-  type Observable,
-  type ObservableInput,
-  repeat,
-  retry,
-  type SchedulerLike,
-  startWith,
-  take,
-  throwError,
-  toArray,
-} from 'rxjs';
+import { asyncScheduler, exhaustMap, mergeMap, type Observable, repeat, retry, type SchedulerLike, startWith, toArray } from 'rxjs';
 import { after } from '../operators/after.js';
 import { type Backoff, delayBy, exponential } from '../operators/backoff.js';
 import { callable, checkScheduler } from '../operators/config.js';
 import { isDelay } from '../operators/errors.js';
 import { expected, expectedObject } from '../operators/expected.js';
-import { isObservableInput } from '../operators/observable-input.js';
+import { type IdList, listIds } from './list-ids.js';
 import type { LogFields } from './observability/logging/logger.js';
 import { safely } from './observability/safely.js';
 import { measuredList } from './observability/metrics/measured-list.js';
 import { checkObservability, defaultObservability, type Observability } from './observability/observability.js';
-import { withSignal } from './with-signal.js';
 
 /** What a {@link resync} lists, and how often. */
 export interface ResyncConfig {
   /** How long from the start of one list to the start of the next, in ms. */
   readonly every: number;
   /** Lists all ids there are, or should be. `signal` aborts when the list is over time or nobody wants it any more. */
-  readonly list: (signal: AbortSignal) => ObservableInput<string | readonly string[]>;
+  readonly list: (signal: AbortSignal) => IdList;
   /** How long a list may take, in ms; Infinity means no limit. Default 30_000: one that hangs must not be the last one. */
   readonly timeout?: number | undefined;
   /** The delay before a list that failed is tried again. Default {@link exponential} from 250 to `every`. */
@@ -49,7 +34,8 @@ const GOLDEN = (Math.sqrt(5) - 1) / 2;
  * lost. (Go: `ResyncLoopEventStream`.)
  *
  * One list at a time; rounds that would have begun while a slow one is under way are left out. A list that fails or is over
- * time is logged and tried again with backoff. Each round starts elsewhere in the list, so that with more ids than the queue
+ * time is logged and tried again with backoff; one that ignores its signal is waited for, over all subscriptions, and that is
+ * logged, too. Each round starts elsewhere in the list, so that with more ids than the queue
  * holds every id still gets in within a bounded number of rounds.
  *
  * Never completes, never errors; unsubscribing stops a list under way.
@@ -60,32 +46,22 @@ const GOLDEN = (Math.sqrt(5) - 1) / 2;
  */
 export function resync(config: ResyncConfig): Observable<string> {
   expectedObject('config', config);
-  const { every, list, timeout: limit = 30_000, observability = defaultObservability(), scheduler = asyncScheduler } = config;
+  const { every, list, timeout = 30_000, observability = defaultObservability(), scheduler = asyncScheduler } = config;
   expected('every', every, 'a finite number of ms > 0', isDelay(every) && every > 0);
   callable('list', list);
-  expected('timeout', limit, 'a number of ms > 0', limit === Infinity || (isDelay(limit) && limit > 0));
+  expected('timeout', timeout, 'a number of ms > 0', timeout === Infinity || (isDelay(timeout) && timeout > 0));
   const soonest = Math.min(250, every);
   const { backoff = exponential({ initial: soonest, max: every }) } = config;
   callable('backoff', backoff);
   checkScheduler('scheduler', scheduler);
   checkObservability('observability', observability);
+  const { logger } = observability;
   const warn = safely((fields: LogFields) => {
-    observability.logger.warn('Listing all ids failed, trying again', fields);
+    logger.warn('Listing all ids failed, trying again', fields);
   });
 
-  const overtime = after(limit, scheduler).pipe(
-    mergeMap(() => throwError(() => new Error(`Listing all ids took longer than ${String(limit)} ms`))),
-  );
-  const listing = withSignal((signal) => {
-    const ids = list(signal);
-    expected('list', ids, 'a function that returns an Observable, promise or iterable of ids', isObservableInput(ids));
-    return ids;
-  }).pipe(
-    mergeMap((ids) => (typeof ids === 'string' ? [ids] : ids)),
+  const round = listIds({ list, timeout, scheduler, logger }).pipe(
     toArray(),
-  );
-  const round = merge(listing, overtime).pipe(
-    take(1),
     measuredList(observability, scheduler),
     retry({
       delay: (error, failures) => {
@@ -95,10 +71,12 @@ export function resync(config: ResyncConfig): Observable<string> {
       },
     }),
   );
+  // Not in `defer`: terms that are shorter than `every` must not all begin at the same ids (Y3).
+  let rounds = 0;
   return after(every, scheduler).pipe(
     repeat(),
     startWith(0),
-    exhaustMap((_, rounds) => round.pipe(mergeMap((ids) => rotated(ids, rounds)))),
+    exhaustMap(() => round.pipe(mergeMap((ids) => rotated(ids, rounds++)))),
   );
 }
 

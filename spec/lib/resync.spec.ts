@@ -1,4 +1,4 @@
-import { concat, NEVER, type Observable, of, Subject, take, throwError, timer, toArray, map, VirtualTimeScheduler } from 'rxjs';
+import { concat, NEVER, type Observable, of, Subject, take, takeUntil, throwError, timer, toArray, map, VirtualTimeScheduler } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
 import { constant, type Logger, noopLogger, reconcile, resync, type ResyncConfig } from 'kreconciler';
 import { marbles } from 'kreconciler/testing';
@@ -156,6 +156,37 @@ describe('resync', () => {
       expect(seen[0]).toEqual(ids);
       if (count > 2) expect(seen[1]).not.toEqual(ids);
     })();
+  });
+
+  it('Y3 should let every id run when it is subscribed to anew before a round has passed', () => {
+    const ids = Array.from({ length: 100 }, (_, i) => `id-${String(i)}`);
+    const ran = new Set<string>();
+    const scheduler = new VirtualTimeScheduler();
+    scheduler.maxFrames = 10_000_000;
+    const all = resync({ every: 60_000, list: () => [ids], scheduler, ...silent });
+    const reconciler = (id: string): Observable<void> => {
+      ran.add(id);
+      return timer(10, scheduler).pipe(map(() => undefined));
+    };
+    const term = all.pipe(takeUntil(timer(50_000, scheduler)));
+    concat(...Array.from({ length: 200 }, () => term))
+      .pipe(reconcile(reconciler, { workerQueueSize: 10, scheduler }))
+      .subscribe();
+    scheduler.flush();
+    expect(ran.size).toBe(ids.length);
+  });
+
+  it('Y1 F3 should have one list at a time, also of those that hang and ignore their signal', () => {
+    const clock = new Clock();
+    const list = vi.fn(() => new Promise<string[]>(() => undefined));
+    const all = resync({ every: 100, timeout: 100, list, scheduler: clock, ...silent });
+    const term = all.subscribe();
+    clock.advance(3_000);
+    expect(list).toHaveBeenCalledTimes(1);
+    term.unsubscribe();
+    all.subscribe();
+    clock.advance(3_000);
+    expect(list).toHaveBeenCalledTimes(1);
   });
 
   it(
