@@ -1,6 +1,7 @@
 import rxjsX from 'eslint-plugin-rxjs-x';
 import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
+import { noStringAsObservableInput } from './.eslint/no-string-as-observable-input.js';
 
 const clock = 'Law T6: every time source is a SchedulerLike.';
 const timers = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval', 'clearImmediate'];
@@ -21,7 +22,9 @@ export default defineConfig(
     languageOptions: {
       parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
     },
+    plugins: { local: { rules: { 'no-string-as-observable-input': noStringAsObservableInput } } },
     rules: {
+      'local/no-string-as-observable-input': 'error',
       'no-restricted-syntax': ['error', noExportAll],
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],

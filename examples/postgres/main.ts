@@ -46,7 +46,7 @@ console.log(`The table is in ${url}`);
 await Promise.all(Array.from({ length: replicas }, (_, i) => keepRunning(String.fromCharCode(97 + i))));
 
 // Nobody leads any more, so this is for us to do.
-await new OsProcesses({ state, name: shortHash(state), cwd: folder, grace: 3_000 }).stopAll();
+await new OsProcesses({ state, name: shortHash(state), grace: 3_000 }).stopAll();
 console.log('All replicas and all processes have ended');
 await client.end();
 keeper.stdin.end();

@@ -16,7 +16,7 @@ const pool = new pg.Pool({ connectionString: url, application_name: name, connec
 // A client that breaks while it idles is replaced by the pool.
 pool.on('error', () => undefined);
 
-const desired = services(pool);
+const desired = services(pool, realpathSync(folder));
 /** Made anew in each term: what runs was started, or stopped, by the leaders in between. */
 let processes: OsProcesses;
 
@@ -52,7 +52,7 @@ const controller = new Controller(
   },
   {
     exits: () => {
-      processes = new OsProcesses({ state, name: shortHash(state), cwd: realpathSync(folder), grace: GRACE });
+      processes = new OsProcesses({ state, name: shortHash(state), grace: GRACE });
       return processes.deaths.pipe(
         filter(({ early }) => !early),
         map(({ process }) => process.id),

@@ -7,15 +7,15 @@ import { parseService } from '../supervisor/service.js';
 /** What the replicas compete for. */
 export const LEADERSHIP = 'services';
 
-/** The rows of `services`. */
-export function services(pool: pg.Pool): Services & { ids(): Promise<readonly string[]> } {
+/** The rows of `services`, whose commands run in `folder`. */
+export function services(pool: pg.Pool, folder: string): Services & { ids(): Promise<readonly string[]> } {
   return {
     ids: async () => (await pool.query<{ name: string }>('SELECT name FROM services')).rows.map(({ name }) => name),
     read: async (id) => {
       const { rows } = await pool.query<{ spec: string }>('SELECT spec::text FROM services WHERE name = $1', [id]);
       if (rows[0] === undefined) return undefined;
       try {
-        return parseService(rows[0].spec);
+        return parseService(rows[0].spec, folder);
       } catch (error) {
         throw new TerminalError((error as Error).message, { cause: error });
       }

@@ -10,6 +10,8 @@ export interface Arguments {
   readonly for?: number;
   readonly workers: number;
   /** In seconds. */
+  readonly resync: number;
+  /** In seconds. */
   readonly grace: number;
   readonly json: boolean;
   readonly help: boolean;
@@ -23,6 +25,7 @@ export const USAGE = `Keeps processes in the state that a folder of JSON files d
   --state <folder>    where to remember what runs, and keep its output (default: a temporary folder that belongs to --dir)
   --for <seconds>     stop after so long (default: never)
   --workers <number>  how many services may be worked on at once (default: 16; most of it is waiting)
+  --resync <seconds>  how often to look at everything, in case that an event was lost (default: 10)
   --grace <seconds>   how long a process may take to end before it is killed (default: 5)
   --json              print each step as a line of JSON, and nothing else
   --help              print this
@@ -35,6 +38,7 @@ const READ = {
   state: (option: string, text: string) => check(option, text, 'a folder', text !== ''),
   for: (option: string, text: string) => number(option, text, 'a number of seconds > 0', (value) => value > 0),
   workers: (option: string, text: string) => number(option, text, 'an integer >= 1', (value) => Number.isInteger(value) && value >= 1),
+  resync: (option: string, text: string) => number(option, text, 'a number of seconds > 0', (value) => value > 0),
   grace: (option: string, text: string) => number(option, text, 'a number of seconds >= 0', (value) => value >= 0),
 };
 
@@ -46,7 +50,7 @@ const FLAGS = ['json', 'help'];
  * @throws TypeError that names the option, what was expected and what came
  */
 export function parseArguments(args: readonly string[], dir: string): Arguments {
-  const parsed: Record<string, unknown> = { dir, workers: 16, grace: 5, json: false, help: false };
+  const parsed: Record<string, unknown> = { dir, workers: 16, resync: 10, grace: 5, json: false, help: false };
   const left = [...args];
   for (let arg = left.shift(); arg !== undefined; arg = left.shift()) {
     const [, name = '', inline] = /^--([^=]+)(?:=(.*))?$/s.exec(arg) ?? [];

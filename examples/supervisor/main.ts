@@ -1,7 +1,23 @@
 import { after, consoleLogger, Controller, exponential, observability, resync } from 'kreconciler';
 import { realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { asyncScheduler, filter, fromEvent, map, merge, share, Subject, Subscription, throttleTime } from 'rxjs';
+import {
+  asyncScheduler,
+  catchError,
+  EMPTY,
+  filter,
+  from,
+  fromEvent,
+  map,
+  merge,
+  mergeAll,
+  mergeMap,
+  share,
+  Subject,
+  Subscription,
+  throttleTime,
+} from 'rxjs';
 import { type Arguments, parseArguments, USAGE } from './arguments.js';
 import { Folder } from './folder.js';
 import { lock } from './lock.js';
@@ -42,16 +58,17 @@ async function main(argv: readonly string[]): Promise<number> {
 async function supervisor(args: Arguments): Promise<void> {
   if (process.platform === 'win32')
     throw new Error('The supervisor needs process groups and signals, which Windows has not; run it in WSL');
-  const dir = realpathSync(args.dir);
+  const dir = resolve(args.dir);
   const state = openState(args.state ?? stateOf(dir));
-  for (const locked of new Set([openState(stateOf(dir)), state])) {
+  for (const locked of new Set([stateOf(dir), stateOf(realpathSync(dir)), state].map(openState))) {
     const holder = lock(locked);
     if (holder !== undefined) throw new Error(`Another supervisor (pid ${holder}) looks after ${dir} or keeps its state in ${state}`);
   }
 
   // What is wanted, what is, and what is seen of it.
   const folder = new Folder(dir);
-  const processes = new OsProcesses({ state, name: shortHash(state), cwd: dir, grace: args.grace * 1000 });
+  const processes = new OsProcesses({ state, name: shortHash(state), grace: args.grace * 1000 });
+  const list = async () => [...new Set([...(await folder.ids()), ...processes.ids()])];
   const logs = new Logs(state);
   const deaths$ = processes.deaths.pipe(share());
   const statuses$ = new Subject<Status>();
@@ -80,9 +97,18 @@ async function supervisor(args: Arguments): Promise<void> {
         filter(({ early }) => !early),
         map(({ process }) => process.id),
       ),
+      // While it cannot be listed, the resync says so.
+      releases: folder.moves.pipe(
+        mergeMap(() =>
+          from(list()).pipe(
+            mergeAll(),
+            catchError(() => EMPTY),
+          ),
+        ),
+      ),
       resync: resync({
-        every: 10_000,
-        list: async () => [...new Set([...(await folder.ids()), ...processes.ids()])],
+        every: args.resync * 1000,
+        list,
         observability: observe('warn'),
       }),
     },

@@ -17,8 +17,6 @@ export interface OsProcessesConfig {
   readonly state: string;
   /** Names the state in the marks of the processes. */
   readonly name: string;
-  /** Where the commands run. */
-  readonly cwd: string;
   /** How long, in ms, a process may take to end after SIGTERM; then it gets SIGKILL. */
   readonly grace: number;
   /** How long, in ms, a process must live for its start to have succeeded. Default 1000. */
@@ -119,7 +117,7 @@ export class OsProcesses implements Processes {
     const output = openSync(join(this.#records.folder(id), `${replica}.log`), 'a', 0o600);
     let child: ChildProcess;
     try {
-      child = spawn(command, args, { cwd: this.#config.cwd, env, detached: true, stdio: ['ignore', output, output] });
+      child = spawn(command, args, { cwd: service.folder, env, detached: true, stdio: ['ignore', output, output] });
     } finally {
       closeSync(output);
     }

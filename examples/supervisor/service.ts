@@ -6,6 +6,8 @@ export interface Service {
   readonly command: readonly [string, ...string[]];
   readonly replicas: number;
   readonly env: Readonly<Record<string, string>>;
+  /** The folder where the command runs, by its real path: in the next release the same command is another one. */
+  readonly folder: string;
   /** Changes with all that a running process cannot take over: not with the number of replicas. */
   readonly version: string;
 }
@@ -19,9 +21,10 @@ const FIELDS = ['command', 'replicas', 'env'];
  * Reads the text of a service file: `{ "command": ["node", "web.js"], "replicas": 2, "env": { "PORT": "0" } }`, of which
  * only `command` must be there.
  *
+ * @param folder - where it lies
  * @throws TypeError that names the field, what was expected and what came
  */
-export function parseService(text: string): Service {
+export function parseService(text: string, folder: string): Service {
   const file = parseJson(text);
   if (!isRecord(file)) throw unexpected('the file', 'an object such as { "command": ["node", "web.js"] }', file);
   for (const field of Object.keys(file)) {
@@ -36,7 +39,7 @@ export function parseService(text: string): Service {
     if (!isText(value)) throw unexpected(`env.${name}`, 'a string', value);
     if (!isText(name) || name === '' || name.includes('=')) throw unexpected('the names in env', 'non-empty and without `=`', name);
   }
-  return { command, replicas: replicas as number, env: env as Service['env'], version: versionOf(command, env) };
+  return { command, replicas: replicas as number, env: env as Service['env'], folder, version: versionOf(command, env, folder) };
 }
 
 function parseJson(text: string): unknown {
@@ -47,10 +50,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-function versionOf(command: readonly string[], env: object): string {
+function versionOf(command: readonly string[], env: object, folder: string): string {
   const variables = Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256')
-    .update(JSON.stringify([command, variables]))
+    .update(JSON.stringify([command, variables, folder]))
     .digest('hex')
     .slice(0, 12);
 }

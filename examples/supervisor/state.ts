@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, realpathSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
-/** Where the state of a folder of services is kept unless the user says otherwise. */
+/** Where the state of a folder of services is kept unless the user says otherwise: by its path, and not by where a link in it leads. */
 export function stateOf(dir: string): string {
-  return join(tmpdir(), `kreconciler-supervisor-${process.getuid?.() ?? ''}-${shortHash(realpathSync(dir))}`);
+  return join(tmpdir(), `kreconciler-supervisor-${process.getuid?.() ?? ''}-${shortHash(resolve(dir))}`);
 }
 
 /** Makes the folder, for nobody else to look into, and gives its real path. */

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +14,7 @@ const MAIN = ['--import', 'tsx', join(ROOT, 'examples', 'supervisor', 'main.ts')
 export interface PrintedStep {
   readonly kind: string;
   readonly id: string;
+  readonly at: number;
   readonly trigger?: { readonly stream: string };
   readonly delay?: number;
   readonly error?: { readonly name: string; readonly message: string };
@@ -79,6 +80,29 @@ export class Place {
     const path = join(this.#root, `${id}.json`);
     writeFileSync(path, typeof service === 'string' ? service : JSON.stringify(service));
     renameSync(path, join(this.dir, `${id}.json`));
+  }
+
+  /** Another folder of services, and a link to the first one that can be flipped to it. */
+  release(): {
+    readonly dir: string;
+    readonly link: string;
+    readonly write: (id: string, service: object) => void;
+    readonly flip: () => void;
+  } {
+    const [dir, link] = [join(this.#root, 'release'), join(this.#root, 'current')];
+    mkdirSync(dir);
+    symlinkSync(this.dir, link);
+    return {
+      dir,
+      link,
+      write: (id, service) => {
+        writeFileSync(join(dir, `${id}.json`), JSON.stringify(service));
+      },
+      flip: () => {
+        symlinkSync(dir, `${link}.next`);
+        renameSync(`${link}.next`, link);
+      },
+    };
   }
 
   delete(id: string): void {

@@ -3,12 +3,21 @@ import { parseArguments, USAGE } from '../../../examples/supervisor/arguments.js
 
 describe('parseArguments', () => {
   it('should have a default for everything', () => {
-    expect(parseArguments([], '/services')).toEqual({ dir: '/services', workers: 16, grace: 5, json: false, help: false });
+    expect(parseArguments([], '/services')).toEqual({ dir: '/services', workers: 16, resync: 10, grace: 5, json: false, help: false });
   });
 
   it('should take a value behind a blank or an equals sign', () => {
     const args = ['--dir', '/', '--state=/a=b', '--for', '1.5', '--workers=2', '--grace', '0', '--json', '--help'];
-    expect(parseArguments(args, '')).toEqual({ dir: '/', state: '/a=b', for: 1.5, workers: 2, grace: 0, json: true, help: true });
+    expect(parseArguments(args, '')).toEqual({
+      dir: '/',
+      state: '/a=b',
+      for: 1.5,
+      workers: 2,
+      resync: 10,
+      grace: 0,
+      json: true,
+      help: true,
+    });
   });
 
   it.each([
@@ -21,8 +30,14 @@ describe('parseArguments', () => {
     [['--workers', '1.5'], 'Expected `--workers` to be an integer >= 1, got `1.5`'],
     [['--workers', '0'], 'Expected `--workers` to be an integer >= 1, got `0`'],
     [['--grace', '-1'], 'Expected `--grace` to be a number of seconds >= 0, got `-1`'],
-    [['--json=yes'], 'Expected `the options` to be out of --dir, --state, --for, --workers, --grace, --json, --help, got `--json=yes`'],
-    [['--worker', '2'], 'Expected `the options` to be out of --dir, --state, --for, --workers, --grace, --json, --help, got `--worker`'],
+    [
+      ['--json=yes'],
+      'Expected `the options` to be out of --dir, --state, --for, --workers, --resync, --grace, --json, --help, got `--json=yes`',
+    ],
+    [
+      ['--worker', '2'],
+      'Expected `the options` to be out of --dir, --state, --for, --workers, --resync, --grace, --json, --help, got `--worker`',
+    ],
     [['--__proto__', '2'], 'got `--__proto__`'],
     [['services'], 'got `services`'],
     [['-h'], 'got `-h`'],
@@ -31,6 +46,6 @@ describe('parseArguments', () => {
   });
 
   it('should explain every option', () => {
-    for (const option of ['dir', 'state', 'for', 'workers', 'grace', 'json', 'help']) expect(USAGE).toContain(`--${option} `);
+    for (const option of ['dir', 'state', 'for', 'workers', 'resync', 'grace', 'json', 'help']) expect(USAGE).toContain(`--${option} `);
   });
 });

@@ -4,11 +4,11 @@ import type { Ending, Process, Processes } from '../../../examples/supervisor/po
 import { type Status, supervise } from '../../../examples/supervisor/reconciler.js';
 import type { Service } from '../../../examples/supervisor/service.js';
 
-const service = (replicas: number, version = 'v1'): Service => ({ command: ['x'], env: {}, replicas, version });
+const service = (replicas: number, version = 'v1'): Service => ({ command: ['true'], env: {}, folder: '/srv', replicas, version });
 const crashed: Ending = { how: 'exited with code 3', crashed: true };
 const killed: Ending = { how: 'was ended by SIGKILL', crashed: false };
 
-/** The processes are strings such as `a.0 v1`, and so is what was done: `stop a.0 v1`. */
+/** The processes are strings such as `web.0 v1`, and so is what was done: `stop web.0 v1`. */
 class World implements Processes {
   readonly wanted = new Map<string, Service | Error>();
   readonly statuses: Status[] = [];
@@ -63,88 +63,88 @@ class World implements Processes {
 
 describe('supervise', () => {
   it.each<[law: string, wanted: Service | undefined, found: [replica: number, version?: string, ending?: Ending][], done: string[]]>([
-    ['start what is missing', service(2), [], ['start a.0 v1', 'start a.1 v1']],
+    ['start what is missing', service(2), [], ['start web.0 v1', 'start web.1 v1']],
     ['leave alone what is right', service(2), [[0], [1]], []],
-    ['fill a gap', service(3), [[0], [2]], ['start a.1 v1']],
-    ['stop only what is too many', service(1), [[0], [1], [2]], ['stop a.1 v1', 'stop a.2 v1']],
-    ['stop all if none is wanted', service(0), [[0]], ['stop a.0 v1']],
-    ['stop all of which there is no file', undefined, [[0], [1, 'v0']], ['stop a.0 v1', 'stop a.1 v0']],
+    ['fill a gap', service(3), [[0], [2]], ['start web.1 v1']],
+    ['stop only what is too many', service(1), [[0], [1], [2]], ['stop web.1 v1', 'stop web.2 v1']],
+    ['stop all if none is wanted', service(0), [[0]], ['stop web.0 v1']],
+    ['stop all of which there is no file', undefined, [[0], [1, 'v0']], ['stop web.0 v1', 'stop web.1 v0']],
     [
       'restart what has changed, and stop all of it first',
       service(2, 'v2'),
       [[0], [1], [0, 'v2']],
-      ['stop a.0 v1', 'stop a.1 v1', 'start a.1 v2'],
+      ['stop web.0 v1', 'stop web.1 v1', 'start web.1 v2'],
     ],
-    ['keep the first of two with one number', service(1), [[0], [0]], ['stop a.0 v1']],
-    ['bury and replace at once what was killed', service(1), [[0, 'v1', killed]], ['stop a.0 v1', 'start a.0 v1']],
+    ['keep the first of two with one number', service(1), [[0], [0]], ['stop web.0 v1']],
+    ['bury and replace at once what was killed', service(1), [[0, 'v1', killed]], ['stop web.0 v1', 'start web.0 v1']],
     [
       'bury what has crashed with a version that is wanted no more',
       service(1, 'v2'),
       [[0, 'v1', crashed]],
-      ['stop a.0 v1', 'start a.0 v2'],
+      ['stop web.0 v1', 'start web.0 v2'],
     ],
     ['do nothing about nothing', undefined, [], []],
   ])('should %s', async (_, wanted, found, done) => {
     const world = new World();
-    if (wanted !== undefined) world.wanted.set('a', wanted);
-    for (const process of found) world.has('a', ...process);
-    await world.reconcile('a');
+    if (wanted !== undefined) world.wanted.set('web', wanted);
+    for (const process of found) world.has('web', ...process);
+    await world.reconcile('web');
     expect(world.done).toEqual(done);
     const after = world.running;
-    await world.reconcile('a');
+    await world.reconcile('web');
     expect(world.running).toEqual(after);
     expect(world.done).toEqual(done);
   });
 
   it('should look after its own id only', async () => {
-    const world = new World().has('b', 0);
-    await world.reconcile('a');
-    expect(world.running).toEqual(['b.0 v1']);
+    const world = new World().has('worker', 0);
+    await world.reconcile('web');
+    expect(world.running).toEqual(['worker.0 v1']);
   });
 
   it('should touch nothing while it cannot read what is wanted', async () => {
-    const world = new World().has('a', 0).has('a', 0, 'v0');
-    world.wanted.set('a', new Error('no JSON'));
-    await expect(world.reconcile('a')).rejects.toThrow('no JSON');
+    const world = new World().has('web', 0).has('web', 0, 'v0');
+    world.wanted.set('web', new Error('no JSON'));
+    await expect(world.reconcile('web')).rejects.toThrow('no JSON');
     expect(world.done).toEqual([]);
   });
 
   it('should fail by a crash, and leave the restart to the retry', async () => {
-    const world = new World().has('a', 0, 'v1', crashed);
-    world.wanted.set('a', service(2));
-    await expect(world.reconcile('a')).rejects.toThrow('a.0 exited with code 3');
-    expect(world.running).toEqual(['a.1 v1']);
-    await world.reconcile('a');
-    expect(world.running).toEqual(['a.1 v1', 'a.0 v1']);
+    const world = new World().has('web', 0, 'v1', crashed);
+    world.wanted.set('web', service(2));
+    await expect(world.reconcile('web')).rejects.toThrow('web.0 exited with code 3');
+    expect(world.running).toEqual(['web.1 v1']);
+    await world.reconcile('web');
+    expect(world.running).toEqual(['web.1 v1', 'web.0 v1']);
   });
 
   it('should start nothing while something old cannot be stopped', async () => {
-    const world = new World().has('a', 0).has('a', 1);
-    world.wanted.set('a', service(2, 'v2'));
-    world.refused.add('stop a.0 v1');
-    await expect(world.reconcile('a')).rejects.toThrow('cannot stop a.0 v1');
-    expect(world.running).toEqual(['a.0 v1']);
+    const world = new World().has('web', 0).has('web', 1);
+    world.wanted.set('web', service(2, 'v2'));
+    world.refused.add('stop web.0 v1');
+    await expect(world.reconcile('web')).rejects.toThrow('cannot stop web.0 v1');
+    expect(world.running).toEqual(['web.0 v1']);
     world.refused.clear();
-    await world.reconcile('a');
-    expect(world.running).toEqual(['a.0 v2', 'a.1 v2']);
+    await world.reconcile('web');
+    expect(world.running).toEqual(['web.0 v2', 'web.1 v2']);
   });
 
   it('should start what it can, and tell all that it could not', async () => {
     const world = new World();
-    world.wanted.set('a', service(3));
-    world.refused.add('start a.0 v1').add('start a.2 v1');
-    await expect(world.reconcile('a')).rejects.toThrow('cannot start a.0 v1; cannot start a.2 v1');
-    expect(world.running).toEqual(['a.1 v1']);
+    world.wanted.set('web', service(3));
+    world.refused.add('start web.0 v1').add('start web.2 v1');
+    await expect(world.reconcile('web')).rejects.toThrow('cannot start web.0 v1; cannot start web.2 v1');
+    expect(world.running).toEqual(['web.1 v1']);
   });
 
   it('should tell how the service stands before and after, also if it fails', async () => {
-    const world = new World().has('a', 0, 'v1', killed);
-    world.wanted.set('a', service(2));
-    world.refused.add('start a.1 v1');
-    await expect(world.reconcile('a')).rejects.toThrow();
+    const world = new World().has('web', 0, 'v1', killed);
+    world.wanted.set('web', service(2));
+    world.refused.add('start web.1 v1');
+    await expect(world.reconcile('web')).rejects.toThrow();
     expect(world.statuses).toEqual([
-      { id: 'a', desired: 2, running: 0 },
-      { id: 'a', desired: 2, running: 1 },
+      { id: 'web', desired: 2, running: 0 },
+      { id: 'web', desired: 2, running: 1 },
     ]);
   });
 });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { parseService } from '../../../examples/supervisor/service.js';
+import { parseService as parse } from '../../../examples/supervisor/service.js';
+
+const parseService = (text: string, folder = '/srv/one') => parse(text, folder);
 
 describe('parseService', () => {
   it('should need no more than a command', () => {
@@ -43,5 +45,11 @@ describe('parseService', () => {
     const service = { command: ['node', 'a.js'], replicas: 1, env: { A: '1', B: '2' } };
     const versionOf = (file: object) => parseService(JSON.stringify(file)).version;
     expect(versionOf({ ...service, ...change }) !== versionOf(service)).toBe(isOther);
+  });
+
+  it('should give another version to the same command in another folder', () => {
+    const text = '{ "command": ["node", "web.js"] }';
+    expect(parseService(text, '/srv/two').version).not.toBe(parseService(text, '/srv/one').version);
+    expect(parseService(text, '/srv/two').folder).toBe('/srv/two');
   });
 });

@@ -19,7 +19,13 @@ const supervisor: Scenario<World> = {
   world: () => ({ services: {}, processes: [], pid: 1 }),
   changes: {
     edit: ({ services }, id, random) => {
-      services[id] = { command: ['true'], env: {}, replicas: Math.floor(random() * 4), version: oneOf(random, ['1', '2']) ?? '1' };
+      services[id] = {
+        command: ['true'],
+        env: {},
+        folder: '/srv',
+        replicas: Math.floor(random() * 4),
+        version: oneOf(random, ['1', '2']) ?? '1',
+      };
     },
     remove: ({ services }, id) => {
       // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- an id is a key

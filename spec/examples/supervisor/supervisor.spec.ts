@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { bundled } from '../../support/bundled.js';
@@ -28,8 +28,8 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   it('should run what the folder says, and on Ctrl-C leave nothing behind and exit 0', async () => {
     await using place = aPlace();
     const [a, b] = [uniqueSleep(), uniqueSleep()];
-    place.write('a', sleep(a, 2));
-    place.write('b', sleep(b));
+    place.write('web', sleep(a, 2));
+    place.write('worker', sleep(b));
     const supervisor = place.supervise();
     await Promise.all([running(a, 2), running(b, 1)]);
     expect(await supervisor.kill('SIGINT')).toEqual({ code: 0, signal: null });
@@ -39,16 +39,54 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   it('should restart what an edit changes, and leave running what it does not', async () => {
     await using place = aPlace();
     const [a, b] = [uniqueSleep(), uniqueSleep()];
-    place.write('a', sleep(a, 1));
+    place.write('web', sleep(a, 1));
     place.supervise();
     const [pid] = await running(a, 1);
-    place.write('a', sleep(a, 3));
+    place.write('web', sleep(a, 3));
     expect(await running(a, 3)).toContain(pid);
-    place.write('a', sleep(b, 3));
+    place.write('web', sleep(b, 3));
     await running(b, 3);
     expect(sleepers(a)).toEqual([]);
-    place.write('a', sleep(b, 1));
+    place.write('web', sleep(b, 1));
     await running(b, 1);
+  });
+
+  it('should hear of an edit by the file itself, within a second, and of no other id', async () => {
+    await using place = aPlace();
+    const [before, after] = [uniqueSleep(), uniqueSleep()];
+    place.write('ticker', sleep(before));
+    const supervisor = place.supervise('--resync', '3600');
+    await supervisor.step('ticker', 'succeeded');
+    const seen = supervisor.steps.length;
+    const edited = Date.now();
+    place.write('ticker', sleep(after));
+    const event = await supervisor.step('ticker', 'enqueued', seen);
+    expect(event.trigger?.stream).toBe('files');
+    expect(event.at - edited).toBeLessThan(1000);
+    await running(after, 1);
+    expect(new Set(supervisor.steps.map(({ id }) => id))).toEqual(new Set(['ticker']));
+  });
+
+  it('should go on with the next release when the link to the folder is flipped, and know it again when it is itself restarted', async () => {
+    await using place = aPlace();
+    const [same, gone, fresh] = [uniqueSleep(), uniqueSleep(), uniqueSleep()];
+    place.write('same', sleep(same));
+    place.write('gone', sleep(gone));
+    const release = place.release();
+    release.write('same', sleep(same));
+    release.write('fresh', sleep(fresh));
+    const first = place.supervise('--resync', '3600', '--dir', release.link);
+    const [pid] = await running(same, 1);
+    await running(gone, 1);
+    await first.step('same', 'succeeded');
+    release.flip();
+    await Promise.all([running(fresh, 1), running(gone, 0)]);
+    const again = await until('it runs in the other folder', () => sleepers(same).find((now) => now !== pid));
+    expect(readlinkSync(`/proc/${again}/cwd`)).toBe(release.dir);
+    await first.kill('SIGKILL');
+    const second = place.supervise('--dir', release.link);
+    await second.step('same', 'succeeded');
+    expect(sleepers(same)).toEqual([again]);
   });
 
   it('should start a service whose file is new, and stop one whose file is deleted', async () => {
@@ -56,24 +94,26 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
     const a = uniqueSleep();
     const supervisor = place.supervise();
     await begun(place);
-    place.write('a', sleep(a, 2));
+    place.write('web', sleep(a, 2));
     await running(a, 2);
     // The first list may have found it before the folder was watched; by now it is watched.
-    place.write('a', sleep(a, 2));
+    place.write('web', sleep(a, 2));
     const seen = supervisor.steps.length;
-    await until('the file itself has told it', () => supervisor.steps.some(({ id, trigger }) => id === 'a' && trigger?.stream === 'files'));
-    place.delete('a');
+    await until('the file itself has told it', () =>
+      supervisor.steps.some(({ id, trigger }) => id === 'web' && trigger?.stream === 'files'),
+    );
+    place.delete('web');
     await running(a, 0);
-    await supervisor.step('a', 'succeeded', seen);
+    await supervisor.step('web', 'succeeded', seen);
   });
 
   it('should bring back at once a process that was killed', async () => {
     await using place = aPlace();
     const a = uniqueSleep();
-    place.write('a', sleep(a, 2));
+    place.write('web', sleep(a, 2));
     const supervisor = place.supervise();
     const [killed, other] = await running(a, 2);
-    await supervisor.step('a', 'succeeded');
+    await supervisor.step('web', 'succeeded');
     process.kill(killed!, 'SIGKILL');
     const pids = await until('it is back', () => (sleepers(a).length === 2 && !sleepers(a).includes(killed!) ? sleepers(a) : undefined));
     expect(pids).toContain(other);
@@ -83,12 +123,12 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   it('should end what a killed process has left behind before it starts it anew', async () => {
     await using place = aPlace();
     const a = uniqueSleep();
-    place.write('a', { command: ['sh', '-c', `echo $$; sleep ${a}; echo`], replicas: 1 });
+    place.write('web', { command: ['sh', '-c', `echo $$; sleep ${a}; echo`], replicas: 1 });
     const supervisor = place.supervise();
     const [orphan] = await running(a, 1);
-    await supervisor.step('a', 'succeeded');
+    await supervisor.step('web', 'succeeded');
     // The sleep goes on without the shell.
-    process.kill(Number(readFileSync(join(place.state, 'services', 'a', '0.log'), 'utf8')), 'SIGKILL');
+    process.kill(Number(readFileSync(join(place.state, 'services', 'web', '0.log'), 'utf8')), 'SIGKILL');
     await until('there is another one', () => sleepers(a).some((pid) => pid !== orphan));
     expect(sleepers(a)).toHaveLength(1);
   });
@@ -96,38 +136,38 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   it('should report a broken file as an error of that id alone, leave its processes running, and heal when it is mended', async () => {
     await using place = aPlace();
     const [a, b, other] = [uniqueSleep(), uniqueSleep(), uniqueSleep()];
-    place.write('a', sleep(a));
+    place.write('web', sleep(a));
     place.write('other', sleep(other));
     const supervisor = place.supervise();
     const [pid] = await running(a, 1);
     await supervisor.step('other', 'succeeded');
-    place.write('a', '{ "command": ');
-    expect((await supervisor.step('a', 'dropped')).error).toEqual({
+    place.write('web', '{ "command": ');
+    expect((await supervisor.step('web', 'dropped')).error).toEqual({
       name: 'TerminalError',
-      message: 'a.json: Expected the file to be JSON: Unexpected end of JSON input',
+      message: 'web.json: Expected the file to be JSON: Unexpected end of JSON input',
     });
     expect(sleepers(a)).toEqual([pid]);
-    place.write('a', sleep(b));
+    place.write('web', sleep(b));
     await running(b, 1);
     expect(sleepers(a)).toEqual([]);
     expect(supervisor.steps.filter(({ id, error }) => id === 'other' && error !== undefined)).toEqual([]);
   });
 
   it.each([
-    ['crashes at once', ['sh', '-c', 'exit 3'], /^a\.0 exited with code 3 after \d\.\d s$/],
-    ['ends at once', ['true'], /^a\.0 exited with code 0 after \d\.\d s$/],
-    ['is no program', ['no-such-program'], /^a\.0 cannot be started: spawn no-such-program ENOENT$/],
+    ['crashes at once', ['sh', '-c', 'exit 3'], /^web\.0 exited with code 3 after \d\.\d s$/],
+    ['ends at once', ['true'], /^web\.0 exited with code 0 after \d\.\d s$/],
+    ['is no program', ['no-such-program'], /^web\.0 cannot be started: spawn no-such-program ENOENT$/],
   ])('should start a command that %s ever more rarely, and others meanwhile', async (_, command, message) => {
     await using place = aPlace();
     const b = uniqueSleep();
-    place.write('a', { command });
-    place.write('b', sleep(b));
+    place.write('web', { command });
+    place.write('worker', sleep(b));
     const supervisor = place.supervise();
-    const failed = await supervisor.step('a', 'requeued');
+    const failed = await supervisor.step('web', 'requeued');
     expect(failed.error?.message).toMatch(message);
     expect(failed.delay).toBeLessThan(700);
     await until('it waits longer', () =>
-      supervisor.steps.some(({ id, kind, delay = 0 }) => id === 'a' && kind === 'requeued' && delay > 1500),
+      supervisor.steps.some(({ id, kind, delay = 0 }) => id === 'web' && kind === 'requeued' && delay > 1500),
     );
     await running(b, 1);
   });
@@ -135,20 +175,20 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   it('should not start at once what has crashed later', async () => {
     await using place = aPlace();
     // After a second it counts as started; on a busy machine the supervisor may look late.
-    place.write('a', { command: ['sh', '-c', 'sleep 2.5; exit 4'] });
+    place.write('web', { command: ['sh', '-c', 'sleep 2.5; exit 4'] });
     const supervisor = place.supervise();
-    const failed = await supervisor.step('a', 'requeued');
-    expect(failed.error?.message).toBe('a.0 exited with code 4');
-    await supervisor.step('a', 'succeeded', supervisor.steps.indexOf(failed));
+    const failed = await supervisor.step('web', 'requeued');
+    expect(failed.error?.message).toBe('web.0 exited with code 4');
+    await supervisor.step('web', 'succeeded', supervisor.steps.indexOf(failed));
   });
 
   it('should kill what does not end by SIGTERM after the grace', async () => {
     await using place = aPlace();
     const [a, b] = [uniqueSleep(), uniqueSleep()];
-    place.write('a', deaf(a));
+    place.write('web', deaf(a));
     const supervisor = place.supervise('--grace', '0.3');
     await running(a, 1);
-    place.write('a', sleep(b));
+    place.write('web', sleep(b));
     await running(b, 1);
     expect(sleepers(a)).toEqual([]);
     expect(await supervisor.kill('SIGTERM')).toEqual({ code: 0, signal: null });
@@ -157,9 +197,9 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   it('should kill all at once on a second Ctrl-C', async () => {
     await using place = aPlace();
     const a = uniqueSleep();
-    place.write('a', deaf(a));
+    place.write('web', deaf(a));
     const supervisor = place.supervise('--grace', '600');
-    await supervisor.step('a', 'succeeded');
+    await supervisor.step('web', 'succeeded');
     supervisor.process.kill('SIGINT');
     const again = setInterval(() => supervisor.process.kill('SIGINT'), 700);
     expect(await supervisor.exited).toEqual({ code: 130, signal: null });
@@ -193,25 +233,25 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   it('should find what was started but not recorded', async () => {
     await using place = aPlace();
     const a = uniqueSleep();
-    place.write('a', sleep(a, 2));
+    place.write('web', sleep(a, 2));
     const first = place.supervise();
     const pids = await running(a, 2);
     await first.kill('SIGKILL');
     rmSync(join(place.state, 'services'), { recursive: true });
     const second = place.supervise();
-    await second.step('a', 'succeeded');
+    await second.step('web', 'succeeded');
     expect(sleepers(a)).toEqual(pids);
   });
 
   it('should not mind that its state is cleared away while it runs', async () => {
     await using place = aPlace();
     const a = uniqueSleep();
-    place.write('a', sleep(a, 1));
+    place.write('web', sleep(a, 1));
     const supervisor = place.supervise();
     const [pid] = await running(a, 1);
-    await supervisor.step('a', 'succeeded');
+    await supervisor.step('web', 'succeeded');
     rmSync(place.state, { recursive: true });
-    place.write('a', sleep(a, 2));
+    place.write('web', sleep(a, 2));
     expect(await running(a, 2)).toContain(pid);
     expect(await supervisor.kill('SIGTERM')).toEqual({ code: 0, signal: null });
     expect(sleepers(a)).toEqual([]);
@@ -220,7 +260,7 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   it('should never have run a process twice, however often it is killed while it starts them', async () => {
     await using place = aPlace();
     const a = uniqueSleep();
-    place.write('a', sleep(a, 20));
+    place.write('web', sleep(a, 20));
     for (let round = 0; round < 4; round++) {
       const seen = sleepers(a).length;
       const supervisor = place.supervise();
@@ -229,17 +269,17 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
       if (round < 2) for (const pid of sleepers(a).slice(0, 10)) process.kill(pid, 'SIGKILL');
     }
     const last = place.supervise();
-    await last.step('a', 'succeeded');
+    await last.step('web', 'succeeded');
     expect(sleepers(a)).toHaveLength(20);
   });
 
   it('should let its processes print on when it is killed', async () => {
     await using place = aPlace();
-    place.write('a', { command: ['sh', '-c', 'while echo tick; do sleep 0.1; done'] });
+    place.write('web', { command: ['sh', '-c', 'while echo tick; do sleep 0.1; done'] });
     const supervisor = place.supervise();
-    await supervisor.step('a', 'succeeded');
+    await supervisor.step('web', 'succeeded');
     await supervisor.kill('SIGKILL');
-    const size = () => statSync(join(place.state, 'services', 'a', '0.log')).size;
+    const size = () => statSync(join(place.state, 'services', 'web', '0.log')).size;
     const before = size();
     await until('more is printed', () => size() > before + 10);
   });
@@ -268,11 +308,11 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
   it('should end in good order when nobody reads its output any more', async () => {
     await using place = aPlace();
     const a = uniqueSleep();
-    place.write('a', sleep(a));
+    place.write('web', sleep(a));
     const supervisor = place.supervise();
-    await supervisor.step('a', 'succeeded');
+    await supervisor.step('web', 'succeeded');
     supervisor.process.stdout?.destroy();
-    place.write('a', sleep(a, 2));
+    place.write('web', sleep(a, 2));
     expect(await supervisor.exited).toEqual({ code: 0, signal: null });
     expect(sleepers(a)).toEqual([]);
   });

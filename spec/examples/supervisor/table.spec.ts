@@ -12,21 +12,21 @@ const table = (news: readonly News[], size = { columns: 80, lines: 10 }) => draw
 
 describe('the table', () => {
   it('should show how each service stands, by name', () => {
-    expect(table([status('web', 2, 1), failed('broken', new Error('no\nJSON')), status('a', 1, 1), death('a'), death('a')])).toEqual([
+    expect(table([status('web', 2, 1), failed('broken', new Error('no\nJSON')), status('api', 1, 1), death('api'), death('api')])).toEqual([
       'service  desired  running  restarts  last error',
-      'a        1        1        2',
+      'api      1        1        2',
       'broken   ?        0        0         no JSON',
       'web      2        1        0',
     ]);
   });
 
   it('should forget an error once the service is well', () => {
-    expect(table([status('a', 1, 1), failed('a', 'x'), succeeded('a')]).at(1)).not.toContain('x');
+    expect(table([status('api', 1, 1), failed('api', 'x'), succeeded('api')]).at(1)).not.toContain('x');
   });
 
   it('should forget a service once nothing of it is wanted and nothing left', () => {
-    expect(table([status('a', 0, 1), succeeded('a')])).toHaveLength(2);
-    expect(table([status('a', 0, 1), status('a', 0, 0), succeeded('a')])).toHaveLength(1);
+    expect(table([status('api', 0, 1), succeeded('api')])).toHaveLength(2);
+    expect(table([status('api', 0, 1), status('api', 0, 0), succeeded('api')])).toHaveLength(1);
   });
 
   it('should stay within the terminal', () => {
@@ -39,6 +39,6 @@ describe('the table', () => {
 
   it('should not mind the other steps', () => {
     const rows: Rows = new Map();
-    expect(follow(rows, { step: { kind: 'merged', id: 'a', worker: 0, at: 0 } satisfies Step })).toBe(rows);
+    expect(follow(rows, { step: { kind: 'merged', id: 'api', worker: 0, at: 0 } satisfies Step })).toBe(rows);
   });
 });
