@@ -1,14 +1,20 @@
-import { defer, type Observable, retry, type SchedulerLike } from 'rxjs';
+import { defer, finalize, type Observable, retry, type SchedulerLike, type Subscription } from 'rxjs';
 import { after } from '../operators/after.js';
-import type { Backoff } from '../operators/backoff.js';
-import { isDelay } from '../operators/errors.js';
+import { type Backoff, delayBy, longestDelay } from '../operators/backoff.js';
+import { safeLogger } from './observability/logging/safe-logger.js';
 import type { Logger } from './observability/logging/logger.js';
 
 /** How long to wait where a backoff throws or answers no delay, in ms. */
 const FALLBACK = 1_000;
 
+/** What has lasted a minute was good, however long a backoff would wait, or where nobody knows how long that is. */
+const STABLE = 60_000;
+
 /**
- * Subscribes to what `attempt` returns, and again after each failure, later every time, until `succeeded` is called.
+ * Subscribes to what `attempt` returns, and again after each failure, later every time. The backoff begins anew once an
+ * attempt has lasted, since it said `succeeded`, as long as the longest delay that the backoff knows, or a minute (F4): a
+ * server that lets everybody in and ends each session at once must not be asked again and again without a pause.
+ *
  * A failure for which `isFinal` holds errors the output.
  */
 export function reconnecting<T>(
@@ -22,28 +28,25 @@ export function reconnecting<T>(
     readonly isFinal?: (error: unknown) => boolean;
   },
 ): Observable<T> {
-  const { backoff, scheduler, logger, what, isFinal = () => false } = config;
+  const { backoff, scheduler, what, isFinal = () => false } = config;
+  const logger = safeLogger(config.logger);
   return defer(() => {
     let failures = 0;
+    const lasted = after(Math.min(longestDelay(backoff) ?? STABLE, STABLE), scheduler);
     const again = (error: unknown): Observable<unknown> => {
       if (isFinal(error)) throw error;
-      const delay = delayAfter(++failures, error, backoff);
+      const delay = delayBy(backoff, ++failures, error, FALLBACK);
       logger.warn(`${what} failed, trying again`, { error, failures, delay });
       return after(delay, scheduler);
     };
-    return defer(() =>
-      attempt(() => {
-        failures = 0;
-      }),
-    ).pipe(retry({ delay: again }));
+    return defer(() => {
+      let lasting: Subscription | undefined;
+      const succeeded = (): void => {
+        lasting ??= lasted.subscribe(() => {
+          failures = 0;
+        });
+      };
+      return attempt(succeeded).pipe(finalize(() => lasting?.unsubscribe()));
+    }).pipe(retry({ delay: again }));
   });
-}
-
-function delayAfter(failures: number, error: unknown, backoff: Backoff): number {
-  try {
-    const delay = backoff(failures, error);
-    return isDelay(delay) ? delay : FALLBACK;
-  } catch {
-    return FALLBACK;
-  }
 }

@@ -34,11 +34,12 @@ export function exponential(config: ExponentialConfig): Backoff {
   expected('jitter', jitter, 'a number from 0 to 1', isDelay(jitter) && jitter <= 1);
   expected('random', random, 'a function', typeof random === 'function');
   const ceiling = Math.min(max, Number.MAX_SAFE_INTEGER);
-  return (failures) => {
+  const backoff = (failures: number): number => {
     // Each factor is capped by itself: the power reaches Infinity, and 0 times that would be NaN.
     const delay = Math.min(initial * Math.min(factor ** (failures - 1), ceiling), ceiling);
     return Math.min(delay * (1 + jitter * (2 * random() - 1)), ceiling);
   };
+  return Object.assign(backoff, { longest: ceiling });
 }
 
 /**
@@ -50,7 +51,7 @@ export function exponential(config: ExponentialConfig): Backoff {
  */
 export function constant(ms: number): Backoff {
   expected('ms', ms, 'a finite number >= 0', isDelay(ms));
-  return () => ms;
+  return Object.assign(() => ms, { longest: ms });
 }
 
 /** What `backoff` answers; `otherwise` if it throws or answers no delay, for it is user code, and a failure is retried all the same (T3). */
@@ -61,4 +62,9 @@ export function delayBy(backoff: Backoff, failures: number, error: unknown, othe
   } catch {
     return otherwise;
   }
+}
+
+/** No delay of `backoff` is longer, in ms; undefined where nobody can say, which is for one that the user made. */
+export function longestDelay(backoff: Backoff): number | undefined {
+  return (backoff as { readonly longest?: number }).longest;
 }
