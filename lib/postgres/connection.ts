@@ -61,9 +61,20 @@ export interface Opening {
   close(how: 'orderly' | 'at once'): void;
 }
 
-/** Connects, or borrows a client of a pool. */
-export function open(connection: Connection): Opening {
-  return isPool(connection) ? borrow(connection) : connect(connection);
+/** Opens one connection after another. */
+export interface Opener {
+  /** Connects, or borrows a client of the pool. */
+  open(): Opening;
+  /** Nobody wants a connection any more. */
+  close(): void;
+  /** What has not happened where nothing opens in time. */
+  readonly refusal: string;
+}
+
+/** What opens connections to where `connection` says. */
+export function opener(connection: Connection): Opener {
+  if (isPool(connection)) return borrower(connection);
+  return { open: () => connect(connection), close: () => undefined, refusal: 'PostgreSQL took no connection' };
 }
 
 /** @throws TypeError if `connection` is none of the three; what it shows holds no password */
@@ -99,23 +110,63 @@ function connect(connection: string | ConnectionConfig): Opening {
   };
 }
 
-function borrow(pool: PoolLike): Opening {
-  const client = pool.connect();
-  let released = false;
+/**
+ * Stands in the line of the pool once, however often it is asked to open: the place is kept from one attempt to the next, and
+ * left when nobody wants a client any more. Who stood in it anew each time would in the end be most of the line.
+ */
+function borrower(pool: PoolLike): Opener {
+  let coming: { readonly client: Promise<PooledClientLike>; readonly leave: () => void } | undefined;
+  let recipient: object | undefined;
+  const request = () => {
+    const line = lineOf(pool);
+    const before = line.length;
+    const client = pool.connect();
+    const place = line.length > before ? line.at(-1) : undefined;
+    client.then(
+      (client) => {
+        coming = undefined;
+        if (recipient === undefined) client.release();
+      },
+      () => {
+        coming = undefined;
+      },
+    );
+    const leave = (): void => {
+      const index = line.indexOf(place);
+      if (place !== undefined && index >= 0) line.splice(index, 1);
+    };
+    return { client, leave };
+  };
   return {
-    client,
-    close: (how) => {
-      // The client may come later than anybody wants it, or never.
-      client.then(
-        (client) => {
-          if (how === 'at once') destroySocket(client);
-          if (!released) client.release(true);
+    open: () => {
+      const self = {};
+      let lent: PooledClientLike | undefined;
+      let released = false;
+      recipient = self;
+      coming ??= request();
+      return {
+        client: coming.client.then((client) => {
+          if (recipient === self) lent = client;
+          return client;
+        }),
+        close: (how) => {
+          if (recipient === self) recipient = undefined;
+          if (lent === undefined) return;
+          if (how === 'at once') destroySocket(lent);
+          if (!released) lent.release(true);
           released = true;
         },
-        () => undefined,
-      );
+      };
     },
+    close: () => coming?.leave(),
+    refusal: 'The pool lent no client',
   };
+}
+
+/** Those who wait for a client of a `pg` Pool, which has no public way to leave the line. */
+function lineOf(pool: object): unknown[] {
+  const line = (pool as { _pendingQueue?: unknown })._pendingQueue;
+  return Array.isArray(line) ? line : [];
 }
 
 /** `pg` has no public way to do it, and its `end` waits for an answer that a dead peer never gives. */

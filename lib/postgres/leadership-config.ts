@@ -1,11 +1,12 @@
 import { asyncScheduler, type SchedulerLike } from 'rxjs';
 import { type Backoff, exponential } from '../../operators/backoff.js';
 import { callable, checkScheduler } from '../../operators/config.js';
-import { expected } from '../../operators/expected.js';
-import { defaultObservability, type Observability } from '../observability/observability.js';
+import { expected, expectedObject } from '../../operators/expected.js';
+import { safeLogger } from '../observability/logging/safe-logger.js';
+import { checkObservability, defaultObservability, type Observability } from '../observability/observability.js';
 import { checkConnection, type Connection } from './connection.js';
 import { checkIdentifier } from './identifier.js';
-import { checkInterval } from '../interval.js';
+import { A_WEEK, checkInterval } from '../interval.js';
 
 /** How `leadership` behaves. */
 export interface LeadershipConfig {
@@ -39,6 +40,7 @@ export type LeadershipSettings = ReturnType<typeof leadershipSettings>;
 
 /** @throws TypeError that names the field, what was expected and what came */
 export function leadershipSettings(config: LeadershipConfig) {
+  expectedObject('config', config);
   const {
     connection,
     name,
@@ -55,11 +57,12 @@ export function leadershipSettings(config: LeadershipConfig) {
   expected('name', name, 'a non-empty string without NUL', typeof name === 'string' && name !== '' && !name.includes('\0'));
   checkIdentifier('table', table);
   if (schema !== undefined) checkIdentifier('schema', schema);
-  checkInterval('heartbeat', heartbeat);
-  checkInterval('deadline', deadline);
-  checkInterval('retry', retry);
+  checkInterval('heartbeat', heartbeat, A_WEEK);
+  checkInterval('deadline', deadline, A_WEEK);
+  checkInterval('retry', retry, A_WEEK);
   callable('backoff', backoff);
   checkScheduler('scheduler', scheduler);
-  const { logger } = observability;
+  checkObservability('observability', observability);
+  const logger = safeLogger(observability.logger);
   return { connection, name, table, schema, heartbeat, deadline, retry, backoff, scheduler, logger };
 }

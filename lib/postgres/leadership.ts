@@ -1,30 +1,34 @@
 import {
-  catchError,
   concat,
   concatMap,
   defer,
+  dematerialize,
   distinctUntilChanged,
   EMPTY,
   filter,
   first,
   ignoreElements,
   map,
+  materialize,
   merge,
+  mergeMap,
   type Observable,
+  type ObservableNotification,
   of,
   repeat,
   switchMap,
   tap,
-  throwError,
+  throttleTime,
 } from 'rxjs';
 import { after } from '../../operators/after.js';
 import { exponential } from '../../operators/backoff.js';
+import { coalesceMap } from '../coalesce-map.js';
 import type { Term } from '../config.js';
 import { type LeadershipConfig, leadershipSettings, type LeadershipSettings } from './leadership-config.js';
 import { createTable, listen, nextTerm, prepare, probe, stepDown, STEPPED_DOWN, tableIsMissing, tryLock } from './leadership-sql.js';
-import { reconnecting } from '../reconnecting.js';
+import { reconnectingSession } from './reconnecting-session.js';
 import { PoolerError, sameBackend } from './same-backend.js';
-import { type Session, session, type Statement } from './session.js';
+import type { Session, Statement } from './session.js';
 
 /**
  * Emits `{ term }` when it has become the leader and false while it is not: false first, and false again as soon as the
@@ -47,25 +51,27 @@ import { type Session, session, type Statement } from './session.js';
 export function leadership(config: LeadershipConfig): Observable<Term | false> {
   const settings = leadershipSettings(config);
   const { name, logger } = settings;
-  const terms = reconnecting(
-    (succeeded) =>
-      session(settings).pipe(
+  const terms = reconnectingSession(
+    (opened, succeeded) =>
+      opened.pipe(
         switchMap((session) => campaign(session, settings, succeeded)),
         tap(({ term }) => {
           logger.info('Leading', { name, term });
         }),
-        // Before the session is closed: nobody may believe to lead when the lock is free.
-        catchError((error: unknown) =>
-          concat(
-            of<false>(false),
-            throwError(() => error),
-          ),
-        ),
+        // Before the session is closed, which `catchError` would do first: nobody may believe to lead when the lock is free.
+        materialize(),
+        mergeMap((notification) => (notification.kind === 'E' ? [LOST, notification] : [notification])),
+        dematerialize(),
       ),
     { ...settings, what: `Leadership of ${name}`, isFinal: (error) => error instanceof PoolerError },
   );
   return concat(of<false>(false), terms).pipe(distinctUntilChanged());
 }
+
+const LOST: ObservableNotification<Term | false> = { kind: 'N', value: false };
+
+/** How often one tries at most because others have stepped down, in ms: they may do so thousands of times a second. */
+const SPACING = 100;
 
 /** Waits for the lock, emits the term that begins with it, and watches over the session from then on. */
 function campaign(session: Session, settings: LeadershipSettings, succeeded: () => void): Observable<Term> {
@@ -77,7 +83,7 @@ function campaign(session: Session, settings: LeadershipSettings, succeeded: () 
       map(([row]) => row),
     );
   const locked = tries(session, settings).pipe(
-    concatMap(() => ask(tryLock(name))),
+    coalesceMap(() => ask(tryLock(name))),
     map((row) => (row as { held: boolean }).held),
     tap((held) => {
       if (held) session.farewell = stepDown(name);
@@ -103,7 +109,10 @@ function campaign(session: Session, settings: LeadershipSettings, succeeded: () 
 function tries(session: Session, { name, retry, scheduler }: LeadershipSettings): Observable<unknown> {
   const jittered = exponential({ initial: retry, max: Infinity });
   const everyNowAndThen = defer(() => after(jittered(1, undefined), scheduler)).pipe(repeat());
-  const steppedDown = session.payloads(STEPPED_DOWN).pipe(filter((whose) => whose === name));
+  const steppedDown = session.payloads(STEPPED_DOWN).pipe(
+    filter((whose) => whose === name),
+    throttleTime(SPACING, scheduler, { leading: true, trailing: true }),
+  );
   return merge(of(undefined), everyNowAndThen, steppedDown);
 }
 

@@ -2,11 +2,12 @@ import { asyncScheduler, EMPTY, type ObservableInput, type SchedulerLike } from 
 import { type Backoff, exponential } from '../../operators/backoff.js';
 import { callable, checkScheduler } from '../../operators/config.js';
 import { isDelay } from '../../operators/errors.js';
-import { expected } from '../../operators/expected.js';
-import { defaultObservability, type Observability } from '../observability/observability.js';
+import { expected, expectedObject } from '../../operators/expected.js';
+import { safeLogger } from '../observability/logging/safe-logger.js';
+import { checkObservability, defaultObservability, type Observability } from '../observability/observability.js';
 import { checkConnection, type Connection } from './connection.js';
 import { checkIdentifier } from './identifier.js';
-import { checkInterval } from '../interval.js';
+import { A_WEEK, checkInterval } from '../interval.js';
 
 /** How `notifications` behaves. */
 export interface NotificationsConfig {
@@ -38,6 +39,7 @@ export type NotificationsSettings = ReturnType<typeof notificationsSettings>;
 
 /** @throws TypeError that names the field, what was expected and what came */
 export function notificationsSettings(config: NotificationsConfig) {
+  expectedObject('config', config);
   const {
     connection,
     channel,
@@ -53,10 +55,11 @@ export function notificationsSettings(config: NotificationsConfig) {
   checkIdentifier('channel', channel);
   callable('list', list);
   expected('timeout', timeout, 'a number of ms > 0', timeout === Infinity || (isDelay(timeout) && timeout > 0));
-  checkInterval('heartbeat', heartbeat);
-  checkInterval('deadline', deadline);
+  checkInterval('heartbeat', heartbeat, A_WEEK);
+  checkInterval('deadline', deadline, A_WEEK);
   callable('backoff', backoff);
   checkScheduler('scheduler', scheduler);
-  const { logger } = observability;
+  checkObservability('observability', observability);
+  const logger = safeLogger(observability.logger);
   return { connection, channel, list, timeout, heartbeat, deadline, backoff, scheduler, logger };
 }

@@ -5,8 +5,8 @@ import { isObservableInput } from '../../operators/observable-input.js';
 import { withSignal } from '../with-signal.js';
 import { identifier } from './identifier.js';
 import { type NotificationsConfig, notificationsSettings, type NotificationsSettings } from './notifications-config.js';
-import { reconnecting } from '../reconnecting.js';
-import { type Session, session } from './session.js';
+import { reconnectingSession } from './reconnecting-session.js';
+import type { Session } from './session.js';
 
 /**
  * Emits the payload of every NOTIFY on `channel`, which is to be an id, over a connection of its own. After each connect it
@@ -25,7 +25,7 @@ import { type Session, session } from './session.js';
  */
 export function notifications(config: NotificationsConfig): Observable<string> {
   const settings = notificationsSettings(config);
-  return reconnecting((succeeded) => session(settings).pipe(switchMap((session) => listened(session, settings, succeeded))), {
+  return reconnectingSession((opened, succeeded) => opened.pipe(switchMap((session) => listened(session, settings, succeeded))), {
     ...settings,
     what: 'Listening to PostgreSQL',
   });

@@ -14,10 +14,9 @@ import {
   throwError,
   timeout,
 } from 'rxjs';
-import { type ClientLike, type Connection, type NotificationLike, open, type Opening } from './connection.js';
+import type { ClientLike, NotificationLike, Opener, Opening } from './connection.js';
 
 export interface SessionConfig {
-  readonly connection: Connection;
   /** How long PostgreSQL may take to connect and to answer a query, in ms. After it the peer counts as dead. */
   readonly deadline: number;
   readonly scheduler: SchedulerLike;
@@ -33,15 +32,13 @@ export interface Statement {
  * Connects, emits the session once it is open, and errors when it is lost: never completes. Unsubscribing closes the
  * connection: in good order while it answers, at once when it does not.
  */
-export function session(config: SessionConfig): Observable<Session> {
+export function session(opener: Opener, config: SessionConfig): Observable<Session> {
   // Made by hand: it owns the connection, which must be closed however this ends, even where it opens too late.
   return new Observable((subscriber) => {
-    const { connection, deadline, scheduler } = config;
-    const opening = open(connection);
+    const { deadline, scheduler } = config;
+    const opening = opener.open();
     let session: Session | undefined;
-    const opened = from(opening.client).pipe(
-      timeout({ first: deadline, scheduler, with: late('PostgreSQL took no connection', deadline) }),
-    );
+    const opened = from(opening.client).pipe(timeout({ first: deadline, scheduler, with: late(opener.refusal, deadline) }));
     subscriber.add(() => {
       if (session === undefined) opening.close('at once');
       else session.close();

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { concat, lastValueFrom, NEVER, type Subscription, tap } from 'rxjs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { constant, noopLogger, observability, resync, type Term } from 'kreconciler';
-import { leadership, type LeadershipConfig, notifications, type PoolLike } from 'kreconciler/postgres';
+import { leadership, type LeadershipConfig, notifications, type PooledClientLike, type PoolLike } from 'kreconciler/postgres';
 import { type Database, database } from '../../../examples/postgres/database.js';
 import { controlled } from '../../support/controlled.js';
 import { counted } from '../../support/counted.js';
@@ -267,6 +267,135 @@ function proxied(...backends: readonly number[]): PoolLike & { readonly released
   return { connect: () => Promise.resolve(client), released };
 }
 
+describe('leadership, of a pool that is exhausted', () => {
+  it('should stand in its line once, however often it tries, and leave it when it is unsubscribed', async () => {
+    const own = new pg.Pool({ connectionString: server.url, max: 1 });
+    const taken = await own.connect();
+    const warn = vi.fn();
+    const one = replica({
+      name: aName(),
+      connection: own,
+      deadline: 20,
+      backoff: constant(1),
+      observability: observability({ logger: { ...noopLogger, warn } }),
+    });
+    await eventually(() => expect(warn.mock.calls.length).toBeGreaterThan(10));
+    expect(own.waitingCount).toBe(1);
+    expect(warn.mock.lastCall).toMatchObject([expect.anything(), { error: { message: 'The pool lent no client within 20 ms' } }]);
+    one.stepDown();
+    expect(own.waitingCount).toBe(0);
+    taken.release();
+    await own.end();
+  });
+
+  it('should take the client that it has waited for so long', async () => {
+    const own = new pg.Pool({ connectionString: server.url, max: 1 });
+    const taken = await own.connect();
+    const backoff = vi.fn(() => 1);
+    const one = replica({ name: aName(), connection: own, deadline: 500, backoff });
+    await eventually(() => expect(backoff.mock.calls.length).toBeGreaterThan(1));
+    taken.release();
+    await one.leads();
+    one.stepDown();
+    await own.end();
+  });
+
+  it('should give back at once what a pool without a line lends too late', async () => {
+    const { promise, resolve } = deferred<PooledClientLike>();
+    const connect = vi.fn(() => promise);
+    const backoff = vi.fn(() => 1);
+    const one = replica({ name: aName(), connection: { connect }, deadline: 20, backoff });
+    await eventually(() => expect(backoff.mock.calls.length).toBeGreaterThan(3));
+    expect(connect).toHaveBeenCalledOnce();
+    one.stepDown();
+    const release = vi.fn();
+    resolve({ query: () => Promise.resolve({ rows: [] }), on: () => undefined, release });
+    await eventually(() => expect(release).toHaveBeenCalledOnce());
+  });
+});
+
+/** `pool`, and how often a statement was sent through it that begins with `text`. */
+function counting(pool: pg.Pool, text: string) {
+  let count = 0;
+  const connect = async () => {
+    const client = await pool.connect();
+    const query = client.query.bind(client) as PooledClientLike['query'];
+    const counted: PooledClientLike['query'] = (statement, values) => {
+      if (statement.startsWith(text)) count++;
+      return query(statement, values);
+    };
+    return Object.assign(client, { query: counted }) as PooledClientLike;
+  };
+  return { connect, count: () => count };
+}
+
+describe('leadership, of which others step down', () => {
+  it('should try at most ten times a second, though thousands say so', async () => {
+    const name = aName();
+    await replica({ name }).leads();
+    const counted = counting(pool, 'SELECT pg_try_advisory_lock');
+    replica({ name, retry: 60_000, connection: counted });
+    await eventually(() => expect(counted.count()).toBe(1));
+    const since = performance.now();
+    await Promise.all(Array.from({ length: 3_000 }, () => pool.query('SELECT pg_notify($1, $2)', ['kreconciler_leadership', name])));
+    await pause(300);
+    expect(counted.count()).toBeGreaterThan(1);
+    expect(counted.count()).toBeLessThanOrEqual(3 + (performance.now() - since) / 100);
+  });
+});
+
+describe('leadership, of a session that goes on', () => {
+  it('L5 should say false before it frees the lock, where PostgreSQL refuses to answer the heartbeat', async () => {
+    const said: unknown[] = [];
+    const heard: unknown[] = [];
+    const rows = [{ pid: 1, held: true, missing: false, term: '7' }];
+    let isRefused = false;
+    const query = (text: string) => {
+      if (text.includes('pg_advisory_unlock')) heard.push(...said);
+      if (text === 'SELECT pg_backend_pid() AS pid' && isRefused) return Promise.reject(new Error('statement timeout'));
+      if (text.includes('RETURNING term')) isRefused = true;
+      return Promise.resolve({ rows });
+    };
+    const connection = { connect: () => Promise.resolve({ processID: 1, query, on: () => undefined, release: () => undefined }) };
+    const leader = leadership({ ...quick, name: 'x', connection, backoff: constant(60_000) });
+    subscriptions.push(leader.subscribe((leads) => said.push(leads)));
+    await eventually(() => expect(heard).toEqual([false, { term: 7 }, false]));
+  });
+});
+
+describe('leadership, of a server that ends each session', () => {
+  it('F4 should lead ever more rarely', async () => {
+    const name = aName();
+    const terms = new Set<number>();
+    const backoff = vi.fn((failures: number) => failures);
+    const end = async () => pool.query('SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS pid', [await holders(name)]);
+    const leader = leadership({ ...quick, connection: server.url, name, backoff });
+    subscriptions.push(
+      leader.subscribe((leads) => {
+        if (leads === false) return;
+        terms.add(leads.term);
+        setTimeout(() => void end(), 20);
+      }),
+    );
+    await eventually(() => expect(terms.size).toBe(4));
+    expect(backoff.mock.calls.map(([failures]) => failures)).toEqual([1, 2, 3]);
+  });
+});
+
+describe('leadership, with a logger that throws', () => {
+  it('should lead, and lead again, all the same', async () => {
+    const name = aName();
+    const refuses = () => {
+      throw new Error('the disk is full');
+    };
+    const logger = { ...noopLogger, info: refuses, warn: refuses };
+    const one = replica({ name, observability: observability({ logger }) });
+    await one.leads();
+    await pool.query('SELECT pg_terminate_backend($1)', await holders(name));
+    await eventually(() => expect(one.said).toEqual([false, { term: 1 }, false, { term: 2 }]));
+  });
+});
+
 describe('leadership, behind a proxy', () => {
   it('should error, once it has said false, where another backend answers than the one that holds the lock', async () => {
     const warn = vi.fn();
@@ -386,11 +515,28 @@ describe('leadership, given nonsense', () => {
     [{ table: 'ä'.repeat(32) }, `Expected \`table\` to be a name of 1 to 63 bytes without NUL, got \`${'ä'.repeat(32)}\` (string)`],
     [{ schema: '' }, 'Expected `schema` to be a name of 1 to 63 bytes without NUL, got `` (string)'],
     [{ heartbeat: 0 }, 'Expected `heartbeat` to be a finite number of ms > 0, got `0` (number)'],
+    [{ heartbeat: 2 ** 31 }, 'Expected `heartbeat` to be at most 604800000 ms, got `2147483648` (number)'],
+    [{ deadline: 2 ** 31 }, 'Expected `deadline` to be at most 604800000 ms, got `2147483648` (number)'],
+    [{ retry: 2 ** 31 }, 'Expected `retry` to be at most 604800000 ms, got `2147483648` (number)'],
+    [{ observability: {} }, 'Expected `observability` to be an Observability with a logger, got `{}` (object)'],
     [{ deadline: Infinity }, 'Expected `deadline` to be a finite number of ms > 0, got `Infinity` (number)'],
     [{ retry: '1' }, 'Expected `retry` to be a finite number of ms > 0, got `1` (string)'],
     [{ backoff: 5 }, 'Expected `backoff` to be a function, got `5` (number)'],
     [{ scheduler: {} }, 'Expected `scheduler` to be a scheduler, got `{}` (object)'],
   ])('should name the field', (config, message) => {
     expect(() => leadership({ connection, name: 'x', ...config } as LeadershipConfig)).toThrow(new TypeError(message));
+  });
+
+  it.each([
+    [undefined, '`undefined`'],
+    [null, '`null`'],
+    ['postgres://localhost/x', '`postgres://localhost/x` (string)'],
+  ])('should name the config, given %s', (config, shown) => {
+    expect(() => leadership(config as never)).toThrow(new TypeError(`Expected \`config\` to be an object, got ${shown}`));
+  });
+
+  it('should take the longest times there are to PostgreSQL', async () => {
+    const week = 604_800_000;
+    await replica({ name: aName(), heartbeat: week, deadline: week, retry: week }).leads();
   });
 });

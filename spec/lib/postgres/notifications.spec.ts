@@ -127,6 +127,32 @@ describe('notifications', () => {
     await proxy.close();
   });
 
+  it('F4 should list ever more rarely where each connection is lost as soon as it has listed', async () => {
+    const connection = `${server.url}?application_name=short`;
+    const backoff = vi.fn((failures: number) => failures);
+    const one = listener({
+      connection,
+      backoff,
+      list: async () => {
+        setTimeout(() => void pool.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'short'`), 20);
+        return Promise.resolve(['listed']);
+      },
+    });
+    await eventually(() => expect(one.heard).toHaveLength(4));
+    expect(backoff.mock.calls.map(([failures]) => failures)).toEqual([1, 2, 3]);
+  });
+
+  it('should survive a logger that throws', async () => {
+    const warn = vi.fn(() => {
+      throw new Error('the disk is full');
+    });
+    const one = listener({ observability: observability({ logger: { ...noopLogger, warn } }) });
+    await one.hears('list 1');
+    await notify('services', '', 'a');
+    await one.hears('list 1', '', 'a');
+    expect(warn).toHaveBeenCalledOnce();
+  });
+
   it('should survive a restart of PostgreSQL', async () => {
     const one = listener();
     await one.hears('list 1');
@@ -223,8 +249,17 @@ describe('notifications, given nonsense', () => {
     [{ list: [] }, 'Expected `list` to be a function, got `[]` (object)'],
     [{ timeout: 0 }, 'Expected `timeout` to be a number of ms > 0, got `0` (number)'],
     [{ heartbeat: -1 }, 'Expected `heartbeat` to be a finite number of ms > 0, got `-1` (number)'],
+    [{ heartbeat: 2 ** 31 }, 'Expected `heartbeat` to be at most 604800000 ms, got `2147483648` (number)'],
+    [{ observability: {} }, 'Expected `observability` to be an Observability with a logger, got `{}` (object)'],
     [{ deadline: NaN }, 'Expected `deadline` to be a finite number of ms > 0, got `NaN` (number)'],
   ])('should name the field', (config, message) => {
     expect(() => notifications({ connection: 'x', channel: 'x', ...config } as NotificationsConfig)).toThrow(new TypeError(message));
+  });
+
+  it.each([
+    [undefined, '`undefined`'],
+    [null, '`null`'],
+  ])('should name the config, given %s', (config, shown) => {
+    expect(() => notifications(config as never)).toThrow(new TypeError(`Expected \`config\` to be an object, got ${shown}`));
   });
 });
