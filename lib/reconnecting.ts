@@ -1,4 +1,4 @@
-import { defer, finalize, type Observable, retry, type SchedulerLike, type Subscription } from 'rxjs';
+import { concatMap, defer, ignoreElements, merge, type Observable, retry, type SchedulerLike, Subject, take, takeUntil, tap } from 'rxjs';
 import { after } from '../operators/after.js';
 import { type Backoff, delayBy, longestDelay } from '../operators/backoff.js';
 import { safeLogger } from './observability/logging/safe-logger.js';
@@ -32,7 +32,12 @@ export function reconnecting<T>(
   const logger = safeLogger(config.logger);
   return defer(() => {
     let failures = 0;
-    const lasted = after(Math.min(longestDelay(backoff) ?? STABLE, STABLE), scheduler);
+    const lasted = after(Math.min(longestDelay(backoff) ?? STABLE, STABLE), scheduler).pipe(
+      tap(() => {
+        failures = 0;
+      }),
+      ignoreElements(),
+    );
     const again = (error: unknown): Observable<unknown> => {
       if (isFinal(error)) throw error;
       const delay = delayBy(backoff, ++failures, error, FALLBACK);
@@ -40,13 +45,17 @@ export function reconnecting<T>(
       return after(delay, scheduler);
     };
     return defer(() => {
-      let lasting: Subscription | undefined;
-      const succeeded = (): void => {
-        lasting ??= lasted.subscribe(() => {
-          failures = 0;
-        });
-      };
-      return attempt(succeeded).pipe(finalize(() => lasting?.unsubscribe()));
+      const succeeded = new Subject<void>();
+      const over = new Subject<void>();
+      const lasting = succeeded.pipe(
+        take(1),
+        concatMap(() => lasted),
+        takeUntil(over),
+      );
+      const attempted = attempt(() => {
+        succeeded.next();
+      }).pipe(tap({ complete: () => over.next() }));
+      return merge(lasting, attempted);
     }).pipe(retry({ delay: again }));
   });
 }

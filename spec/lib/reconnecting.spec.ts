@@ -1,4 +1,4 @@
-import { concat, ignoreElements, NEVER, type Observable, type SchedulerLike, throwError, timer } from 'rxjs';
+import { concat, defer, EMPTY, ignoreElements, NEVER, type Observable, type SchedulerLike, Subscription, throwError, timer } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
 import { type Backoff, constant, exponential, type Logger, noopLogger } from 'kreconciler';
 import { virtualTime } from 'kreconciler/testing';
@@ -67,6 +67,16 @@ describe('reconnecting', () => {
       expect(schedule.mock.results.map(({ value }) => (value as { closed: boolean }).closed)).toEqual([true]);
       return Promise.resolve();
     }));
+
+  it('should complete with what completes, however short it was', () => {
+    const schedule = vi.fn();
+    const completed = vi.fn();
+    const scheduler: SchedulerLike = { now: () => 0, schedule: () => (schedule(), new Subscription()) };
+    const attempt = (succeeded: () => void) => defer(() => (succeeded(), EMPTY));
+    reconnecting(attempt, { backoff, scheduler, logger: noopLogger, what: 'It' }).subscribe({ complete: completed });
+    expect(schedule).toHaveBeenCalledOnce();
+    expect(completed).toHaveBeenCalledOnce();
+  });
 
   it('should go on where the logger throws', () =>
     virtualTime(async ({ scheduler, advance }) => {

@@ -3,8 +3,9 @@ import type { LogFields, Logger, LogLevel } from './logger.js';
 
 /** `logger`, which is code of the user and may throw, or reject: what is logged about goes on all the same. */
 export function safeLogger(logger: Logger): Logger {
+  const unsafe: Record<LogLevel, (message: string, fields?: LogFields) => unknown> = logger;
   const log = (level: LogLevel) => {
-    const tell = safely(([message, fields]: readonly [string, LogFields | undefined]) => logger[level](message, fields) as unknown);
+    const tell = safely(([message, fields]: readonly [string, LogFields | undefined]) => unsafe[level](message, fields));
     return (message: string, fields?: LogFields): void => {
       tell([message, fields]);
     };
