@@ -26,21 +26,30 @@ module.exports = {
     {
       name: 'lib-imports-the-engine-and-its-peers',
       severity: 'error',
-      from: { path: '^lib/', pathNot: '^lib/(postgres|testing)/' },
+      from: { path: '^lib/', pathNot: '^lib/(etcd|postgres|testing)/' },
+      to: { pathNot: ['^lib/(?!etcd/|postgres/|testing/)', '^operators/', peers('rxjs', '@opentelemetry/api')] },
+    },
+    {
+      name: 'lib-etcd-imports-no-client',
+      comment: 'It talks to etcd by `fetch`.',
+      severity: 'error',
+      from: { path: '^lib/etcd/' },
       to: { pathNot: ['^lib/(?!postgres/|testing/)', '^operators/', peers('rxjs', '@opentelemetry/api')] },
     },
     {
       name: 'lib-postgres-may-import-pg',
       severity: 'error',
       from: { path: '^lib/postgres/' },
-      to: { pathNot: ['^lib/(?!testing/)', '^operators/', peers('rxjs', '@opentelemetry/api', 'pg', '@types/pg')] },
+      to: { pathNot: ['^lib/(?!etcd/|testing/)', '^operators/', peers('rxjs', '@opentelemetry/api', 'pg', '@types/pg')] },
     },
     {
       name: 'lib-testing-may-import-fast-check',
       comment: 'And two parts of Node: to compare values as its own asserts do, and to see who waits for the real world.',
       severity: 'error',
       from: { path: '^lib/testing/' },
-      to: { pathNot: ['^lib/(?!postgres/)', '^operators/', '^(async_hooks|util)$', peers('rxjs', '@opentelemetry/api', 'fast-check')] },
+      to: {
+        pathNot: ['^lib/(?!etcd/|postgres/)', '^operators/', '^(async_hooks|util)$', peers('rxjs', '@opentelemetry/api', 'fast-check')],
+      },
     },
     {
       name: 'no-index-inside',

@@ -3,6 +3,7 @@ import { defineConfig } from 'tsup';
 export default defineConfig({
   entry: {
     index: 'lib/index.ts',
+    etcd: 'lib/etcd/index.ts',
     operators: 'operators/index.ts',
     postgres: 'lib/postgres/index.ts',
     testing: 'lib/testing/index.ts',

@@ -22,6 +22,7 @@ const alone = [
   'spec/examples/**/*.spec.ts',
   'spec/integration/*.spec.ts',
   'spec/lib/observability/*.spec.ts',
+  'spec/lib/etcd/*.spec.ts',
   'spec/lib/postgres/*.spec.ts',
   'spec/operators/{load,process}.spec.ts',
 ];

@@ -1,0 +1,50 @@
+import { EtcdError } from './etcd-error.js';
+import type { FetchResponse } from './fetch-like.js';
+
+/** How the gateway says that something went wrong: in an answer, and within a stream, by old versions and by new ones. */
+interface Refusal {
+  readonly code?: number;
+  readonly grpc_code?: number;
+  readonly message?: string;
+}
+
+/** What etcd answered to a request that has one answer, be it by way of a stream. */
+export async function answerOf(response: FetchResponse, url: string): Promise<unknown> {
+  return understood(await response.text(), response, url);
+}
+
+/** What etcd says in a stream, message by message. It never ends well. */
+export async function* messagesOf(response: FetchResponse, url: string): AsyncGenerator<unknown, never> {
+  if (!response.ok) await answerOf(response, url);
+  const reader = response.body?.getReader();
+  const decoder = new TextDecoder();
+  let rest = '';
+  for (;;) {
+    const { done, value } = (await reader?.read()) ?? { done: true };
+    if (done) throw new Error(`etcd at ${url} closed the stream`);
+    const lines = (rest + decoder.decode(value, { stream: true })).split('\n');
+    rest = lines.pop() as string;
+    for (const line of lines) if (line !== '') yield understood(line, response, url);
+  }
+}
+
+/** @throws EtcdError if that is what etcd says */
+function understood(text: string, { ok, status }: FetchResponse, url: string): unknown {
+  const message = parsed(text);
+  if (message === undefined) {
+    throw new Error(`etcd at ${url} answered ${status} and no JSON: it must be 3.4 or later, with its JSON gateway enabled`);
+  }
+  const { result, error } = message as { readonly result?: unknown; readonly error?: unknown };
+  if (ok && (error === undefined || error === null)) return result ?? message;
+  const { code, grpc_code, message: reason } = (typeof error === 'object' && error !== null ? error : message) as Refusal;
+  throw new EtcdError(`etcd at ${url} refused: ${reason ?? `status ${status}`}`, code ?? grpc_code);
+}
+
+function parsed(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
