@@ -1,14 +1,17 @@
 /**
- * Law T6 has one exception, and this is it. Promise jobs run before the next macrotask, and nothing else tells when they
- * are done: no number of `await`s does, for a job may add another. It is no time source, for no delay is asked for.
- * Taken when this file is loaded, so that fake timers do not stop it.
+ * Law T6 has one exception, and this is it. Promise jobs run before the next macrotask, and nothing else says when they
+ * are done: no number of `await`s does, for a job may add another. Fake timers replace neither of the two, whenever they are
+ * installed.
  */
-// eslint-disable-next-line no-restricted-globals -- see above
-const macrotask = setImmediate;
+// eslint-disable-next-line no-restricted-imports -- see above
+import { scheduler } from 'node:timers/promises';
 
 /** Resolves when all promise jobs have run, those that they add included. */
 export function settle(): Promise<void> {
-  return new Promise((resolve) => {
-    macrotask(resolve);
-  });
+  return scheduler.yield();
+}
+
+/** Resolves when the timers that were set before without a delay have run: RxJS throws with one what an observer has thrown. */
+export function settleTimers(): Promise<void> {
+  return scheduler.wait(1);
 }

@@ -3,7 +3,7 @@ import { callable } from '../../operators/config.js';
 import { isDelay } from '../../operators/errors.js';
 import { expected } from '../../operators/expected.js';
 import { RealWaits } from './real-waits.js';
-import { settle } from './settle.js';
+import { settle, settleTimers } from './settle.js';
 import { VirtualScheduler } from './virtual-scheduler.js';
 
 /** How many macrotasks in a row the code under test may ask for at one moment of virtual time. */
@@ -34,7 +34,9 @@ export interface VirtualClock {
  *
  * Virtual time passes in {@link VirtualClock.advance} only. It cannot wait for the real world: if the code under test has
  * asked for a file, a socket or a real timer, the promise rejects and says for what and where, instead of hanging; and
- * likewise if `body` awaits what nobody will bring. Needs Node.
+ * likewise if `body` awaits what nobody will bring. What keeps no process alive (a timer without a reference, an idle
+ * handle) and what is done at once (`randomUUID`, `gzipSync`) is none of that. Rejects with what an observer has thrown,
+ * unless `config.onUnhandledError` of rxjs is set. Needs Node.
  *
  * @example
  * it('should poll every minute', () => virtualTime(async (clock) => {
@@ -47,8 +49,13 @@ export interface VirtualClock {
  */
 export async function virtualTime<T>(body: (clock: VirtualClock) => Promise<T>): Promise<T> {
   callable('body', body);
+  return inVirtualTime(body);
+}
+
+/** @param hint - what to do if something waits for the real world */
+export async function inVirtualTime<T>(body: (clock: Clock) => Promise<T>, hint?: string): Promise<T> {
   const waits = new RealWaits();
-  const clock = new Clock(waits);
+  const clock = new Clock(waits, hint);
   return waits.watch(async () => {
     const result = body(clock);
     const over = (): void => {
@@ -57,21 +64,24 @@ export async function virtualTime<T>(body: (clock: VirtualClock) => Promise<T>):
     Promise.resolve(result).then(over, over);
     while (!clock.isOver) {
       await Promise.allSettled([clock.advancing]);
-      await clock.settle();
-      if (clock.isStuck) throw clock.stuck();
+      const wait = await clock.settle();
+      if (clock.isStuck) throw clock.stuck(wait);
     }
     return result;
   });
 }
 
-class Clock implements VirtualClock {
+export class Clock implements VirtualClock {
   readonly scheduler = new VirtualScheduler();
   /** The call of `advance` that is going on. */
   advancing: Promise<void> | undefined;
   /** The body has resolved or rejected. */
   isOver = false;
 
-  constructor(readonly waits: RealWaits) {}
+  constructor(
+    readonly waits: RealWaits,
+    readonly hint = 'Use `clock.sleep`, and give `clock.scheduler` to whatever takes a scheduler',
+  ) {}
 
   get isStuck(): boolean {
     return !this.isOver && this.advancing === undefined;
@@ -93,14 +103,17 @@ class Clock implements VirtualClock {
 
   readonly sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
     expected('ms', ms, 'a number of ms >= 0', isDelay(ms) || ms === Infinity);
+    const over = RealWaits.noteAround(this.waits, this.sleep);
     return new Promise((resolve, reject) => {
       const abort = (): void => {
         this.scheduler.cancel(timer);
+        over();
         // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- whatever the reason is
         reject(signal?.reason);
       };
       const timer = this.scheduler.after(ms, () => {
         signal?.removeEventListener('abort', abort);
+        over();
         resolve();
       });
       if (signal?.aborted === true) abort();
@@ -108,20 +121,27 @@ class Clock implements VirtualClock {
     });
   };
 
-  /** Lets promise jobs settle, and the macrotasks that the code under test may ask for. */
-  async settle(): Promise<void> {
+  /**
+   * Lets promise jobs settle, and the macrotasks that the code under test may ask for. Resolves with what it still waits
+   * for, `''` if that is nothing.
+   *
+   * @throws what an observer has thrown
+   */
+  async settle(): Promise<string> {
+    const { waits } = this;
     for (let i = 0; i < PATIENCE; i++) {
-      const before = this.waits.immediates;
+      const before = waits.immediates;
       await RealWaits.ignore(settle);
-      if (this.waits.immediates === before) return;
+      if (waits.inside.size > 0) await Promise.allSettled(waits.inside);
+      else if (waits.immediates === before) return waits.isQuiet ? '' : this.#described();
     }
     throw new Error(`Virtual time stands still at ${String(this.now())} ms: \`setImmediate\` is called again and again`);
   }
 
   /** Why nothing goes on, though the body is not over. */
-  stuck(): Error {
+  stuck(wait: string): Error {
     const { next } = this.scheduler;
-    if (!this.waits.isEmpty) return this.#realWait();
+    if (wait !== '') return this.#realWait(wait);
     return new Error(
       next === Infinity
         ? 'The body of `virtualTime` waits for something that will never come: no timer is set, nothing real is asked for'
@@ -142,13 +162,23 @@ class Clock implements VirtualClock {
   }
 
   async #settled(): Promise<void> {
-    await this.settle();
-    if (!this.waits.isEmpty) throw this.#realWait();
+    const wait = await this.settle();
+    if (wait !== '') throw this.#realWait(wait);
   }
 
-  #realWait(): Error {
+  /** What is waited for. A timer without a delay may be the report of an error, which then is why nothing goes on. */
+  async #described(): Promise<string> {
+    const { waits } = this;
+    const { reports } = waits;
+    const pending = waits.toString();
+    if (waits.hasShortTimer) await RealWaits.ignore(settleTimers);
+    if (waits.error !== undefined) throw waits.error.error;
+    return waits.reports > reports ? this.settle() : pending;
+  }
+
+  #realWait(wait: string): Error {
     return new Error(
-      `Virtual time cannot wait for the real world, and at ${String(this.now())} ms the code under test does:\n${this.waits.toString()}`,
+      `Virtual time cannot wait for the real world, and at ${String(this.now())} ms the code under test does:\n${wait}\n${this.hint}`,
     );
   }
 }

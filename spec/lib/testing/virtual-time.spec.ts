@@ -1,9 +1,16 @@
+import { AsyncResource } from 'node:async_hooks';
+import { exec } from 'node:child_process';
+import { generateKeyPairSync, randomBytes, randomUUID, scrypt, scryptSync } from 'node:crypto';
+import { Resolver } from 'node:dns';
+import { watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { reconcile, type ReconcileConfig, type Reconciler, type Step } from 'kreconciler/operators';
 import { type VirtualClock, virtualTime } from 'kreconciler/testing';
-import { delay, firstValueFrom, interval, of, take, timer, toArray } from 'rxjs';
-import { describe, expect, it } from 'vitest';
+import { createGzip, gunzipSync, gzip, gzipSync } from 'node:zlib';
+import { config as rxConfig, delay, firstValueFrom, interval, of, Subject, take, timer, toArray } from 'rxjs';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 /** Runs a loop over the id `a`, and writes down what happens and when. */
 function loop(clock: VirtualClock, reconciler: Reconciler, config: ReconcileConfig = {}): string[] {
@@ -178,6 +185,205 @@ describe('virtualTime', () => {
       });
     });
     await expect(endless).rejects.toThrow(/stands still at 0 ms: `setImmediate` is called again and again/);
+  });
+
+  describe('should not be put off by what waits for nothing:', () => {
+    it.each<[string, () => unknown]>([
+      ['randomUUID', () => randomUUID()],
+      ['randomBytes', () => randomBytes(16)],
+      ['scryptSync', () => scryptSync('password', 'salt', 16)],
+      ['generateKeyPairSync', () => generateKeyPairSync('ec', { namedCurve: 'P-256' })],
+      ['gzipSync', () => gunzipSync(gzipSync('text'))],
+      ['an idle gzip stream', () => createGzip()],
+      ['a timer without a reference', () => global.setTimeout(() => undefined, 5000).unref()],
+      [
+        'a timer that was cleared',
+        () => {
+          clearTimeout(global.setTimeout(() => undefined, 5000));
+        },
+      ],
+      ['a timeout signal', () => AbortSignal.timeout(5000)],
+      ['the standard output', () => process.stdout.write('')],
+      [
+        'the console',
+        () => {
+          console.log('a line');
+        },
+      ],
+      ['a bound function', () => AsyncResource.bind(() => undefined)],
+      ['a resolver', () => new Resolver()],
+      ['a message channel', () => new MessageChannel()],
+      [
+        'a signal handler',
+        () => {
+          process.once('SIGUSR2', () => undefined).removeAllListeners('SIGUSR2');
+        },
+      ],
+    ])('%s', (_, act) =>
+      virtualTime(async (clock) => {
+        const log = loop(clock, async () => {
+          act();
+          await clock.sleep(100);
+        });
+        await clock.advance(100);
+        expect(log.at(-1)).toBe('100 succeeded');
+      }),
+    );
+  });
+
+  it.each<[string, () => (() => unknown) | void]>([
+    [
+      'Timeout',
+      () => {
+        const timer = global.setInterval(() => undefined, 5000);
+        return () => {
+          clearInterval(timer);
+        };
+      },
+    ],
+    [
+      'SCRYPTREQUEST',
+      () => {
+        scrypt('password', 'salt', 16, () => undefined);
+      },
+    ],
+    [
+      'ZLIB',
+      () => {
+        gzip('text', () => undefined);
+      },
+    ],
+    [
+      'TCPSERVERWRAP',
+      () => {
+        const server = createServer().listen(0);
+        return () => server.close();
+      },
+    ],
+    [
+      'PROCESSWRAP',
+      () => {
+        exec('true');
+      },
+    ],
+    [
+      'FSEVENTWRAP',
+      () => {
+        const watcher = watch('.');
+        return () => {
+          watcher.close();
+        };
+      },
+    ],
+  ])('should name what keeps a process alive: %s', async (kind, act) => {
+    const waiting = virtualTime(async (clock) => {
+      loop(clock, async () => {
+        const end = act();
+        if (end !== undefined) onTestFinished(() => void end());
+        await clock.sleep(100);
+      });
+      await clock.advance(100);
+    });
+    await expect(waiting).rejects.toThrow(new RegExp(`real world, .*\\n {2}${kind} at .*virtual-time\\.spec`, 'su'));
+  });
+
+  it('should say what to do instead', async () => {
+    const waiting = virtualTime(() => setTimeout(5000));
+    await expect(waiting).rejects.toThrow('Use `clock.sleep`, and give `clock.scheduler` to whatever takes a scheduler');
+  });
+
+  describe('should reject with what an observer has thrown', () => {
+    const wrong = () => {
+      throw new Error('an assertion');
+    };
+
+    it('while time advances', async () => {
+      const failing = virtualTime(async (clock) => {
+        timer(10, clock.scheduler).subscribe(wrong);
+        await clock.advance(20);
+      });
+      await expect(failing).rejects.toThrow('an assertion');
+    });
+
+    it('in the end', async () => {
+      const failing = virtualTime(async () => {
+        of('value').subscribe(wrong);
+      });
+      await expect(failing).rejects.toThrow('an assertion');
+    });
+
+    it('while the body waits', async () => {
+      const failing = virtualTime(async () => {
+        of('value').subscribe(wrong);
+        await new Promise(() => undefined);
+      });
+      await expect(failing).rejects.toThrow('an assertion');
+    });
+
+    it('of the steps of a loop', async () => {
+      const failing = virtualTime(async (clock) => {
+        of('web')
+          .pipe(reconcile(() => clock.sleep(10), { scheduler: clock.scheduler }))
+          .subscribe(({ kind }) => {
+            expect(kind).not.toBe('succeeded');
+          });
+        await clock.advance(1000);
+      });
+      await expect(failing).rejects.toThrow(/expected 'succeeded' not to be 'succeeded'/);
+    });
+
+    it('but for those who handle that themselves', async () => {
+      const handled: unknown[] = [];
+      rxConfig.onUnhandledError = (error) => handled.push(error);
+      onTestFinished(() => {
+        rxConfig.onUnhandledError = null;
+      });
+      await virtualTime(async (clock) => {
+        timer(10, clock.scheduler).subscribe(wrong);
+        await clock.advance(20);
+      });
+      expect(handled).toEqual([new Error('an assertion')]);
+      expect(rxConfig.onUnhandledError).not.toBeNull();
+    });
+
+    it('and leave no handler behind', async () => {
+      await Promise.allSettled([virtualTime(async () => 5), virtualTime(wrong)]);
+      expect(rxConfig.onUnhandledError).toBeNull();
+    });
+
+    it('and not for what another test has thrown', async () => {
+      const events = new Subject<string>();
+      const failing = virtualTime(async () => {
+        events.subscribe(wrong);
+        events.next('value');
+      });
+      const [first, second] = await Promise.allSettled([failing, virtualTime(async (clock) => clock.advance(1000))]);
+      expect([first.status, second.status]).toEqual(['rejected', 'fulfilled']);
+    });
+  });
+
+  describe('should wait for another that runs inside', () => {
+    it('its body', async () => {
+      const value = virtualTime(async (outer) => {
+        const inner = await virtualTime(async (clock) => {
+          await clock.advance(5000);
+          return clock.now();
+        });
+        await outer.advance(10);
+        return inner + outer.now();
+      });
+      await expect(value).resolves.toBe(5010);
+    });
+
+    it('and say so if that waits for it', async () => {
+      const waiting = virtualTime(async (outer) => {
+        await virtualTime(async (clock) => {
+          loop(clock, () => outer.sleep(10));
+          await clock.advance(20);
+        });
+      });
+      await expect(waiting).rejects.toThrow(/`sleep` of another `virtualTime`, around this one at .*virtual-time\.spec/);
+    });
   });
 
   it('should refuse bad times, and to advance twice at once', () =>
