@@ -7,6 +7,12 @@ const clock = 'Law T6: every time source is a SchedulerLike.';
 const timers = ['setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'clearInterval', 'clearImmediate'];
 const globals = ['globalThis', 'global', 'window', 'self'];
 
+/** Each argument takes a place on the stack: from some 100,000 on it overflows. */
+const noSpreadOfMany = [
+  "CallExpression[callee.object.name='Math'] > SpreadElement",
+  'CallExpression[callee.property.name=/^(push|unshift|splice|fromCharCode|fromCodePoint)$/] > SpreadElement',
+].map((selector) => ({ selector, message: 'A list of any length is no list of arguments: it overflows the stack. Use a loop.' }));
+
 const noExportAll = {
   selector: 'ExportAllDeclaration',
   message: 'An index names what it exports.',
@@ -65,6 +71,7 @@ export default defineConfig(
       'no-restricted-syntax': [
         'error',
         noExportAll,
+        ...noSpreadOfMany,
         { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: clock },
         { selector: "CallExpression[callee.name='Date']", message: clock },
         {

@@ -1,5 +1,6 @@
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { draw, Legend } from './diagram.js';
+import { least } from './extremes.js';
 import type { MarbleRow } from './marble-row.js';
 
 /** What a `TestScheduler` compares: notifications and their frames, or, where subscriptions are expected, two frames. */
@@ -19,8 +20,8 @@ export function compareNotifications(actual: readonly Frame[], expected: readonl
   const legend = new Legend().announce(
     all.flat().flatMap(({ notification }) => (notification.kind === 'N' ? [textOf(notification.value)] : [])),
   );
-  const differing = Math.min(
-    ...indexes(all).map((i) => (isDeepStrictEqual(expected[i], actual[i]) ? Infinity : earliest(expected[i]?.frame, actual[i]?.frame))),
+  const differing = least(
+    indexes(all).map((i) => (isDeepStrictEqual(expected[i], actual[i]) ? Infinity : earliest(expected[i]?.frame, actual[i]?.frame))),
   );
   const diagram = draw(all.map((frames) => rowOf(frames, legend)));
   const errors = all.map((frames) => frames.find(({ notification }) => notification.kind === 'E'));
@@ -59,8 +60,8 @@ function compareSubscriptions(logs: Subscribed[][]): string {
       ],
     })),
   );
-  const differing = Math.min(
-    ...indexes(logs).flatMap((i) => {
+  const differing = least(
+    indexes(logs).flatMap((i) => {
       const [a, b] = [expected[i], actual[i]];
       return [
         a?.subscribedFrame === b?.subscribedFrame ? Infinity : earliest(a?.subscribedFrame, b?.subscribedFrame),

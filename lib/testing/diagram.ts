@@ -1,3 +1,4 @@
+import { greatest } from './extremes.js';
 import type { MarbleRow } from './marble-row.js';
 
 /** A gap longer than this is written as a number of ms. */
@@ -19,6 +20,8 @@ export function draw(rows: readonly Pick<MarbleRow, 'values' | 'end'>[]): Diagra
   const cells = rows.map(cellsOf);
   const frames = [...new Set([0, ...cells.flatMap((row) => [...row.keys()])])].sort((a, b) => a - b);
   const lines = rows.map(() => '');
+  /** The last frame of each row. */
+  const ends = cells.map((row) => greatest(row.keys()));
   const columns = new Map<number, number>();
   /** How far a line is ahead of its time, in frames. */
   const ahead = rows.map(() => 0);
@@ -30,9 +33,9 @@ export function draw(rows: readonly Pick<MarbleRow, 'values' | 'end'>[]): Diagra
       const cell = cells[row]?.get(frame) ?? '';
       const gap = span - cell.length - (ahead[row] as number);
       ahead[row] = Math.max(-gap, 0);
-      lines[row] = (lines[row] as string).padEnd(column) + cell + (cells[row] !== undefined && isLast(cells[row], frame) ? '' : pause(gap));
+      lines[row] = (lines[row] as string).padEnd(column) + cell + (frame >= (ends[row] as number) ? '' : pause(gap));
     });
-    column = Math.max(...lines.map((line) => line.length));
+    column = greatest(lines.map((line) => line.length));
   });
   return { lines: lines.map((line) => line.trimEnd()), columnOf: (frame) => columns.get(frame) ?? column };
 }
@@ -40,14 +43,11 @@ export function draw(rows: readonly Pick<MarbleRow, 'values' | 'end'>[]): Diagra
 function cellsOf({ values, end }: Pick<MarbleRow, 'values' | 'end'>): Map<number, string> {
   const symbols = new Map<number, string[]>();
   for (const { frame, symbol } of end === undefined ? values : [...values, end]) {
-    symbols.set(frame, [...(symbols.get(frame) ?? []), symbol]);
+    const all = symbols.get(frame);
+    if (all === undefined) symbols.set(frame, [symbol]);
+    else all.push(symbol);
   }
   return new Map([...symbols].map(([frame, all]) => [frame, all.length === 1 ? (all[0] as string) : `(${all.join('')})`]));
-}
-
-function isLast(cells: ReadonlyMap<number, string>, frame: number): boolean {
-  for (const other of cells.keys()) if (other > frame) return false;
-  return true;
 }
 
 function pause(frames: number): string {

@@ -2,6 +2,7 @@ import { type Observable, type SchedulerLike, Subscription } from 'rxjs';
 import { expected, shown } from '../../operators/expected.js';
 import type { Step } from '../../operators/types.js';
 import { draw, Legend } from './diagram.js';
+import { greatest, least } from './extremes.js';
 import { type MarbleRow, parseRow } from './marble-row.js';
 
 /** The kinds of steps, in the order in which a diagram shows them. */
@@ -63,7 +64,7 @@ export class StepsExpectation {
       [...all].map(([kind, { values }]) => [kind, values.map(({ frame, symbol }) => ({ frame, symbol: ids[symbol] ?? symbol }))]),
     );
     this.#end = commonEnd(all);
-    this.length = Math.max(0, ...[...all.values()].map((row) => row.length));
+    this.length = greatest([0, ...[...all.values()].map((row) => row.length)]);
     this.#actual = new Map([...all.keys()].map((kind) => [kind, []]));
     const end = (symbol: '|' | '#', error?: unknown): void => {
       this.#actualEnd = { frame: scheduler.now(), symbol };
@@ -98,7 +99,7 @@ export class StepsExpectation {
   /** @throws Error that shows both diagrams, if they differ */
   check(): void {
     const differing = [...this.#wanted].map(([kind, values]) => firstDifference(values, this.#actual.get(kind) as Values));
-    const first = Math.min(...differing, differingEnd(this.#end, this.#actualEnd));
+    const first = least([...differing, differingEnd(this.#end, this.#actualEnd)]);
     if (first !== Infinity) throw new Error(this.#comparison(first));
   }
 
@@ -116,7 +117,7 @@ export class StepsExpectation {
       })),
     );
     const diagram = draw(rows);
-    const margin = Math.max(...kinds.map((kind) => kind.length)) + 2;
+    const margin = greatest(kinds.map((kind) => kind.length)) + 2;
     const named = (lines: readonly string[]): string[] => lines.map((line, i) => `${(kinds[i] ?? '').padEnd(margin)}${line}`.trimEnd());
     return [
       'Expected the steps',

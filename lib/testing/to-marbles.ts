@@ -1,5 +1,6 @@
 import type { Step } from '../../operators/types.js';
 import { draw, Legend } from './diagram.js';
+import { least } from './extremes.js';
 import { KINDS } from './steps-expectation.js';
 
 /**
@@ -20,7 +21,7 @@ export function toMarbles(steps: Iterable<Step>): string {
   const all = [...steps];
   if (all.length === 0) return '';
   // A clock that was set back must not turn the picture round.
-  const start = Math.min(...all.map(({ at }) => at));
+  const start = least(all.map(({ at }) => at));
   const legend = new Legend().announce(all.map(({ id }) => id));
   const kinds = KINDS.filter((kind) => all.some((step) => step.kind === kind));
   const rows = kinds.map((kind) => ({

@@ -1,6 +1,7 @@
 import { exponential } from '../../../operators/backoff.js';
 import { type ReconcileSettings, reconcileSettings } from '../../../operators/config.js';
 import type { Step, Trigger } from '../../../operators/types.js';
+import { greatest } from '../extremes.js';
 import { settle } from '../settle.js';
 import { type Timer, VirtualScheduler } from '../virtual-scheduler.js';
 import { clone } from './clone.js';
@@ -114,7 +115,7 @@ export class Simulation<W> implements SimulationEnvironment<W> {
           this.scheduler.after(fault.at, () => {
             this.#strike(fault);
           });
-      await this.#live(Math.max(changes.at(-1)?.at ?? 0, ...faults.map(({ at }) => at)));
+      await this.#live(greatest([changes.at(-1)?.at ?? 0, ...faults.map(({ at }) => at)]));
     } finally {
       // What is at rest is garbage as it is, and to take it apart takes long.
       for (const replica of this.#replicas) if (replica.isBusy) replica.end();

@@ -1,7 +1,8 @@
+import type * as kit from 'kreconciler/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 /** Imports the kit anew while the timers are fake, as a setup file of a project may have made them. */
-async function importWithFakeTimers(): Promise<typeof import('kreconciler/testing')> {
+async function importWithFakeTimers(): Promise<typeof kit> {
   vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval', 'setImmediate', 'nextTick', 'queueMicrotask', 'Date', 'performance'] });
   onTestFinished(() => {
     vi.useRealTimers();

@@ -243,6 +243,13 @@ describe('toMarbles', () => {
     expect(toMarbles(steps)).toBe(['enqueued   (ba)', 'started    ----b 295ms a', 'succeeded  ---- 296ms  -b', 'where b = web'].join('\n'));
   });
 
+  it('should draw as many steps as there are', () => {
+    const apart = Array.from({ length: 80_000 }, (_, i) => step(i * 3, i % 2 === 0 ? 'started' : 'succeeded', `id ${i % 10}`));
+    const together = Array.from({ length: 80_000 }, () => step(300_000, 'merged', 'web'));
+    const diagram = toMarbles([...apart, ...together]);
+    expect(diagram).toMatch(/^merged {5}.*\(kk.*\nstarted {4}a-----c.*\nsucceeded {2}---b.*\nwhere a = id 0.* k = web$/su);
+  });
+
   it('should draw nothing of nothing, and not be put off by a clock that was set back', () => {
     expect(toMarbles([])).toBe('');
     expect(toMarbles([step(10, 'enqueued', 'a'), step(5, 'started', 'a')])).toBe('enqueued   -----a\nstarted    a');
