@@ -103,6 +103,7 @@ export default defineConfig(
   {
     files: ['examples/**/*.ts'],
     rules: {
+      'rxjs-x/no-ignored-default-value': 'off',
       'rxjs-x/no-ignored-error': 'off',
       '@typescript-eslint/require-await': 'off',
     },

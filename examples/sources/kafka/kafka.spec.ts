@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Admin, Kafka, logLevel, type Producer } from 'kafkajs';
 import { acknowledge, Controller, noopLogger, observability, ofKind, type Reconciler, TerminalError } from 'kreconciler';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { gate } from '../support/gate.js';
 import { store } from '../support/store.js';
 import { answers } from './answers.js';
 import { type Broker, broker } from './broker.js';
@@ -209,15 +210,6 @@ describe('a Kafka consumer group as event stream', () => {
 
 function inOrder<P extends { readonly partition: number }>(partitions: readonly P[]): readonly P[] {
   return [...partitions].sort((one, other) => one.partition - other.partition);
-}
-
-/** What holds runs up until it is opened. */
-function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
-  let open!: () => void;
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open };
 }
 
 function path(file: string): string {
