@@ -91,6 +91,9 @@ class Lane implements RunObserver {
   #ending: 'draining' | 'stopping' | undefined;
   #grace: Subscription | undefined;
   #closed = false;
+  /** A failure is being noted. */
+  #recording = false;
+  readonly #deferred: (() => void)[] = [];
   /** When the last run ended, if the clock has not been read since: then the next one starts at this, and saves a reading. */
   #endedAt: number | undefined;
   /** A turn is asked for or going on: there is one at a time, so the turnstile never has to queue. */
@@ -149,6 +152,7 @@ class Lane implements RunObserver {
   }
 
   #offer(event: string | Trigger): void {
+    if (this.#trampoline.isClosed) return;
     const { moment } = this.#trampoline;
     this.queue.offer(typeof event === 'string' ? { id: event } : event, Number.isNaN(moment) ? this.#now() : moment);
     this.#go();
@@ -161,12 +165,17 @@ class Lane implements RunObserver {
   }
 
   wake(tick: Tick<Entry>): void {
+    if (this.#defer(() => this.wake(tick))) return;
     this.queue.wake(tick, this.#now());
     this.#go();
   }
 
-  settled(outcome: Outcome): void {
-    this.#settle(outcome);
+  hold(work: () => void): void {
+    this.#trampoline.hold(work);
+  }
+
+  settled(entry: Entry, outcome: Outcome): void {
+    this.#settle(entry, outcome);
     this.#trampoline.flush(this.#advance);
   }
 
@@ -174,7 +183,10 @@ class Lane implements RunObserver {
     this.#runner.cut(
       () => error,
       (open) => {
-        this.queue.fail({ failure: 'timeout', error }, this.#now(), open);
+        const at = this.#now();
+        this.#record(() => {
+          this.queue.fail({ failure: 'timeout', error }, at, open);
+        });
       },
     );
     this.#trampoline.flush(this.#advance);
@@ -187,6 +199,7 @@ class Lane implements RunObserver {
   }
 
   reset(): void {
+    if (this.#defer(() => this.reset())) return;
     this.#runner.cut(aborted('The term of this loop has ended'), (open) => {
       this.queue.reset(this.#now(), open);
     });
@@ -195,7 +208,7 @@ class Lane implements RunObserver {
   }
 
   stop(): void {
-    if (this.#ending === 'stopping') return;
+    if (this.#ending === 'stopping' || this.#defer(() => this.stop())) return;
     this.#ending = 'stopping';
     this.queue.stop(this.#now());
     this.#awaitGrace();
@@ -225,7 +238,7 @@ class Lane implements RunObserver {
   };
 
   readonly #advance = (): void => {
-    while (this.#turn !== undefined && this.queue.running === undefined && !this.#closed) {
+    while (this.#turn !== undefined && this.queue.running === undefined && !this.#closed && !this.#trampoline.isClosed) {
       const entry = this.queue.start(this.#endedAt ?? this.#now());
       this.#endedAt = undefined;
       if (entry === undefined) {
@@ -237,7 +250,7 @@ class Lane implements RunObserver {
       if (!this.#isRunning(entry)) continue;
       const outcome = this.#runner.run(entry);
       if (outcome === undefined) continue;
-      this.#settle(outcome);
+      this.#settle(entry, outcome);
       // Whoever sees it end may stop the loop, or ask for the next id, which has not started yet.
       this.#trampoline.deliver();
     }
@@ -252,11 +265,33 @@ class Lane implements RunObserver {
     this.#rest();
   }
 
-  #settle(outcome: Outcome): void {
+  #settle(entry: Entry, outcome: Outcome): void {
     const at = this.#now();
+    // Even a clock may be a user's, and cut off what has ended before it is noted.
+    if (!this.#isRunning(entry)) return;
+    this.#runner.recorded();
     this.#endedAt = at;
     if (outcome.failure === undefined) this.queue.succeed(outcome.requeueDelay, at);
-    else this.queue.fail(outcome, at);
+    else
+      this.#record(() => {
+        this.queue.fail(outcome, at);
+      });
+  }
+
+  /** Notes a failure, for which users are asked: what they say meanwhile is heard only afterwards, for nothing may change half of a state. */
+  #record(fail: () => void): void {
+    this.#recording = true;
+    try {
+      fail();
+    } finally {
+      this.#recording = false;
+    }
+    for (let next = this.#deferred.shift(); next !== undefined; next = this.#deferred.shift()) next();
+  }
+
+  #defer(work: () => void): boolean {
+    if (this.#recording) this.#deferred.push(work);
+    return this.#recording;
   }
 
   /** What has happened may have been the end; or only abandoned ids are left, and these are not waited for without end. */

@@ -4,15 +4,16 @@ import {
   defer,
   EMPTY,
   from,
-  ignoreElements,
   merge,
   type Observable,
   type OperatorFunction,
+  ReplaySubject,
   share,
   Subject,
   take,
   takeUntil,
   throwError,
+  using,
 } from 'rxjs';
 import type { ReconcileSettings } from './config.js';
 import { DelayScheduler } from './delay-scheduler.js';
@@ -64,20 +65,27 @@ export function loop<T>(
             return EMPTY;
           }),
         );
-      // Not subscribed anew by a lane that is born after it has completed: that term has ended already.
       const reset = trampoline.heardByAll(from(settings.reset).pipe(stopOnError)).pipe(share({ resetOnComplete: false }));
-      const stop = trampoline.heardByAll(merge(failed, from(settings.stop).pipe(stopOnError)).pipe(take(1))).pipe(share());
+      const stop = trampoline
+        .heardByAll(merge(failed, from(settings.stop).pipe(stopOnError)).pipe(take(1)))
+        // Said again to a lane that is born after it, which must not begin.
+        .pipe(share({ connector: () => new ReplaySubject(1), resetOnComplete: false }));
       const delays = new DelayScheduler(settings.delayResolution, settings.scheduler);
       const config: LaneConfig = { settings: { ...settings, stop, reset }, trampoline, delays, ...extras };
       const events = source.pipe(
         stopOnError,
-        // Before the lanes: the source is let go first (P2). `reset` is here only to be listened to from the start.
-        takeUntil(merge(stop, reset.pipe(ignoreElements()))),
+        // Before the lanes: the source is let go first (P2).
+        takeUntil(stop),
       );
       const lanes = compose(events, { trampoline, lane: (reconciler, worker) => lane(reconciler, worker, config) });
-      return concat(
-        lanes.pipe(stopOnError),
-        defer(() => (failures.length > 0 ? throwError(() => failures[0]) : EMPTY)),
+      return using(
+        // From the start to the end, whether or not there is a source or a lane to hear them.
+        () => merge(stop, reset).subscribe(),
+        () =>
+          concat(
+            lanes.pipe(stopOnError),
+            defer(() => (failures.length > 0 ? throwError(() => failures[0]) : EMPTY)),
+          ),
       );
     });
 }

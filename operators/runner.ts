@@ -10,7 +10,9 @@ import type { Entry } from './workqueue.js';
 
 /** What becomes of runs that did not end while they were called. */
 export interface RunObserver {
-  settled(outcome: Outcome): void;
+  /** Does `work`, in which nothing of the loop starts. */
+  hold(work: () => void): void;
+  settled(entry: Entry, outcome: Outcome): void;
   /** The run in hand has taken `maxReconcileTime`. */
   overtime(error: Error): void;
   /** The promise of a run that was cut off has settled. */
@@ -26,6 +28,8 @@ export class Runner {
   #watchdog: Subscription | undefined;
   /** The run for which the watchdog was let out. */
   #watched: Attempt | undefined;
+  /** Looks after a run that does not end at once. */
+  #probe: Subscription | undefined;
 
   constructor(
     readonly reconciler: Reconciler,
@@ -39,36 +43,42 @@ export class Runner {
     this.#slot = new Slot(observer);
   }
 
-  /** Runs `entry`; `undefined` means that the outcome comes later, or, if it was cut off meanwhile, not at all. */
+  /**
+   * Runs `entry`; `undefined` means that the outcome comes later, or, if it was cut off meanwhile, not at all. Whoever has
+   * noted the outcome says so by `recorded`: until then the run is in hand, and can be cut off.
+   */
   run(entry: Entry): Outcome | undefined {
     const { id, attempt, reason, streams } = entry;
     const { reconciler } = this;
     const slot = this.#slot;
     slot.entry = entry;
-    slot.calling = true;
+    slot.onStack = true;
     try {
-      slot.attempt = new this.Context(
-        id,
-        this.worker,
-        (this.#workerName ??= this.settings.workerName(this.worker)),
-        attempt,
-        reason,
-        streams,
-      );
-      slot.take(reconciler(id, slot.attempt));
+      const workerName = (this.#workerName ??= this.settings.workerName(this.worker));
+      slot.attempt = new this.Context(id, this.worker, workerName, attempt, reason, streams);
+      // To name the worker is user code, which may have cut the run off before it began.
+      if (slot.isCut) slot.fulfilled(undefined);
+      else slot.take(reconciler(id, slot.attempt));
     } catch (error) {
       slot.error(error);
     }
-    slot.calling = false;
-    const { outcome } = slot;
+    const { outcome, isCut } = slot;
+    if (isCut) unsubscribed(slot.subscription);
+    slot.onStack = false;
     slot.outcome = undefined;
-    if (slot.isCut) {
-      unsubscribed(slot.subscription);
-      if (outcome !== undefined || slot.subscription !== undefined) this.observer.released(entry);
+    if (isCut) {
+      if (outcome !== undefined || slot.subscription !== undefined) slot.release();
       return undefined;
     }
-    if (outcome === undefined) this.#watch(slot, this.#limit);
+    if (outcome === undefined) this.#watch();
     return outcome;
+  }
+
+  /** The outcome of the run in hand is noted: it can be cut off no longer. */
+  recorded(): void {
+    const slot = this.#slot;
+    slot.entry = slot.subscription = undefined;
+    slot.hasEnded = false;
   }
 
   /**
@@ -76,44 +86,61 @@ export class Runner {
    * (a promise cannot be stopped); then it is unsubscribed and its signal aborts, whose listeners thus see the new state.
    */
   cut(reason: () => Error, record: (open: boolean) => void): void {
-    const { entry, attempt, subscription, calling } = this.#slot;
+    const slot = this.#slot;
+    const { entry, attempt, subscription, onStack, hasEnded } = slot;
     if (entry === undefined) {
       record(false);
       return;
     }
-    this.#slot.isCut = true;
+    slot.isCut = true;
+    slot.isOpen = !hasEnded && (subscription === undefined || onStack);
     this.#slot = new Slot(this.observer);
-    record(subscription === undefined || calling);
-    unsubscribed(subscription);
-    attempt?.abort(reason);
+    this.observer.hold(() => {
+      record(slot.isOpen);
+      if (!onStack) unsubscribed(subscription);
+      attempt?.abort(reason);
+    });
   }
 
   /** Nothing runs for a while: nothing may keep the process alive. */
   rest(): void {
     this.#watchdog?.unsubscribe();
-    this.#watchdog = undefined;
+    this.#probe?.unsubscribe();
+    this.#watchdog = this.#probe = undefined;
   }
 
-  /** One timer watches all runs of a busy period; a timer a run would cost more than the run. */
-  #watch(slot: Slot, left: number): void {
-    if (this.#watchdog !== undefined || this.#limit === Infinity) return;
+  /**
+   * Sees to it that the run in hand is cut off when it has taken its time. A timer a run would cost more than the run, so one
+   * that comes after others is given its own only if it is still there when the event loop comes round. Its time is counted by
+   * that timer alone: when it was called no clock can tell, for an observer of the step before may have taken any time (T4).
+   */
+  #watch(): void {
+    if (this.#limit === Infinity) return;
     const { scheduler } = this.settings;
-    const due = scheduler.now() + left;
-    this.#watched = slot.attempt;
-    // eslint-disable-next-line rxjs-x/no-ignored-error -- it cannot fail
-    this.#watchdog = after(left, scheduler).subscribe(() => {
-      this.#watchdog = undefined;
-      this.#alarm(due);
-    });
+    if (this.#watchdog === undefined) {
+      this.#watched = this.#slot.attempt;
+      // eslint-disable-next-line rxjs-x/no-ignored-error -- it cannot fail
+      this.#watchdog = after(this.#limit, scheduler).subscribe(() => {
+        this.#watchdog = undefined;
+        this.#alarm();
+      });
+    } else {
+      // eslint-disable-next-line rxjs-x/no-ignored-error -- it cannot fail
+      this.#probe ??= after(0, scheduler).subscribe(() => {
+        this.#probe = undefined;
+        if (this.#slot.entry === undefined || this.#slot.attempt === this.#watched) return;
+        this.#watchdog?.unsubscribe();
+        this.#watchdog = undefined;
+        this.#watch();
+      });
+    }
   }
 
-  #alarm(due: number): void {
+  #alarm(): void {
     const { entry, attempt } = this.#slot;
     if (entry === undefined) return;
     if (attempt !== this.#watched) {
-      // A clock that was set forward meanwhile must not cut a run off early (T4).
-      const left = entry.since + this.#limit - Math.min(this.settings.scheduler.now(), due);
-      this.#watch(this.#slot, Math.min(Math.max(left, 0), this.#limit));
+      this.#watch();
       return;
     }
     // eslint-disable-next-line @typescript-eslint/no-deprecated -- it is what people of rxjs look for
@@ -130,9 +157,13 @@ class Slot implements Observer<unknown> {
   /** What is to be unsubscribed; promises have nothing of the kind. */
   subscription: Subscription | undefined;
   outcome: Outcome | undefined;
-  /** The reconciler, or what it returned, is on the stack. */
-  calling = false;
+  /** The reconciler, or the teardown of what it returned, is on the stack: the run has not ended, whatever it has said. */
+  onStack = false;
+  /** The run has ended, but nobody has noted it yet. */
+  hasEnded = false;
   isCut = false;
+  /** It was cut off, and went on all the same. */
+  isOpen = false;
   #last: unknown;
 
   constructor(readonly observer: RunObserver) {}
@@ -166,14 +197,34 @@ class Slot implements Observer<unknown> {
     this.fulfilled(this.#last);
   };
 
+  release(): void {
+    if (this.isOpen && this.entry !== undefined) this.observer.released(this.entry);
+  }
+
   #settle(outcome: Outcome): void {
-    const { entry } = this;
-    if (this.calling) this.outcome = outcome;
-    if (!this.isCut) {
-      this.entry = this.subscription = this.#last = undefined;
-      if (!this.calling) this.observer.settled(outcome);
-    } else if (!this.calling && entry !== undefined) {
-      this.observer.released(entry);
+    this.#last = undefined;
+    const { subscription } = this;
+    if (this.onStack) {
+      this.outcome = outcome;
+    } else if (subscription === undefined || this.isCut) {
+      this.#end(outcome);
+    } else {
+      // It tears down what it was subscribed to only after it has said so. What that holds must be free for the next run.
+      this.observer.hold(() => {
+        this.onStack = true;
+        unsubscribed(subscription);
+        this.onStack = false;
+        this.#end(outcome);
+      });
+    }
+  }
+
+  #end(outcome: Outcome): void {
+    if (this.isCut) {
+      this.release();
+    } else if (this.entry !== undefined) {
+      this.hasEnded = true;
+      this.observer.settled(this.entry, outcome);
     }
   }
 }

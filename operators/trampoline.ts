@@ -48,6 +48,26 @@ export class Trampoline {
     this.#delivering = false;
   }
 
+  /** Nobody listens any longer: nothing must start. */
+  get isClosed(): boolean {
+    return this.subscriber.closed;
+  }
+
+  /** Does `work`, and only then what is asked for meanwhile: a turn that begins before the end of a run's teardown would be early. */
+  hold(work: () => void): void {
+    if (this.#delivering || this.#running) {
+      work();
+      return;
+    }
+    this.#running = true;
+    try {
+      work();
+    } finally {
+      this.#running = false;
+    }
+    this.flush();
+  }
+
   /** Delivers what was pushed, and takes the turns that this or others ask for, unless further up the stack someone does. */
   flush(turn?: () => void): void {
     const isNested = this.#delivering || this.#running;
@@ -56,7 +76,7 @@ export class Trampoline {
     if (isNested) return;
     this.#running = true;
     for (let next = turn ?? this.#turns.shift(); next !== undefined; next = this.#turns.shift()) {
-      next();
+      if (!this.isClosed) next();
       this.deliver();
     }
     this.#running = false;

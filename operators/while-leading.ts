@@ -2,11 +2,13 @@ import {
   concat,
   defer,
   distinctUntilChanged,
+  exhaustMap,
+  filter,
   type MonoTypeOperatorFunction,
   NEVER,
   type ObservableInput,
+  share,
   Subject,
-  switchMap,
   takeUntil,
   tap,
 } from 'rxjs';
@@ -34,9 +36,12 @@ export function whileLeading<T>(leader: ObservableInput<boolean>): MonoTypeOpera
           completed.next();
         },
       });
-      return concat(leader, NEVER).pipe(
-        distinctUntilChanged(),
-        switchMap((leads) => (leads ? source.pipe(whenDone) : NEVER)),
+      const leads = concat(leader, NEVER).pipe(distinctUntilChanged(), share());
+      const lost = leads.pipe(filter((now) => !now));
+      return leads.pipe(
+        filter((now) => now),
+        // Each subscription ends itself. A `switchMap` that is told to switch by the teardown of what it lets go of keeps both.
+        exhaustMap(() => source.pipe(whenDone, takeUntil(lost))),
         takeUntil(completed),
       );
     });
