@@ -65,6 +65,10 @@ const jest = `
     expect(runs).toBe(50);
   });
 `;
+/** The loop of the front page, and what it says it prints. */
+const readme = readFileSync(join(root, 'README.md'), 'utf8');
+const [, pasted = ''] = /^```ts loop\n([^]*?)^```$/m.exec(readme) ?? [];
+const [, printed = ''] = /^```\n(enqueued web[^]*?)^```$/m.exec(readme) ?? [];
 const typed = `
   import { of } from 'rxjs';
   import { Controller, type ControllerContext, type Reconciler, resync, type Step } from '${name}';
@@ -101,6 +105,10 @@ try {
     ].join('\n'),
   );
   for (const file of ['esm.mjs', 'cjs.cjs']) process.stdout.write(`${file}: ${run('node', file)}`);
+
+  write('loop.mjs', pasted);
+  if (run('node', 'loop.mjs') !== printed) throw new Error('The loop of the front page prints something else than it says');
+  console.log('the loop of the front page ran');
 
   run('npm', 'install', '--no-audit', '--no-fund', '--silent', 'jest@30.5.2');
   write('testing.test.js', jest);

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The folders whose files are the project's own; beside them there are the files of the root. */
-const FOLDERS = ['examples', 'lib', 'operators', 'spec'];
+const FOLDERS = ['.github', 'examples', 'lib', 'operators', 'spec'];
 
 const FOREIGN = /(^|\/)(node_modules|dist|golden)(\/|$)/;
 

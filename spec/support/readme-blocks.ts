@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
+import type { Block } from './readmes.js';
 
-/** What a block of the README may take for granted, besides all of rxjs, the engine and Vitest. */
+/** What a block may take for granted, besides all of rxjs, the engine and Vitest. */
 const TAKEN_FOR_GRANTED = `
   import * as api from '@opentelemetry/api';
   import * as engine from 'kreconciler/operators';
@@ -14,6 +15,7 @@ const TAKEN_FOR_GRANTED = `
     type Reconciler = engine.Reconciler;
     type Step = engine.Step;
     type Trigger = engine.Trigger;
+    type EventStream = all.EventStream;
     type JsMsg = Message;
     const { context }: typeof api;
     const { it, expect }: typeof vitest;
@@ -32,25 +34,22 @@ const TAKEN_FOR_GRANTED = `
     const controller: all.Controller;
     const logger: all.Logger;
     const signal: AbortSignal;
-    const response: Response;
-    const error: unknown;
     const emitter: import('node:events').EventEmitter;
     const consumer: { messages(): AsyncIterable<Message> };
     const isReady: (node: { serviceIds: string[] }) => boolean;
     const alert: (id: string, reason: string) => void;
     const connect: () => rxjs.Observable<string>;
     const check: (id: string) => Promise<void>;
-    const makeRight: (id: string, signal: AbortSignal) => Promise<void>;
-    const listIds: (signal: AbortSignal) => Promise<string[]>;
     const allIds: (signal: AbortSignal) => Promise<string[]>;
-    const fetchAllIds: () => Promise<string[]>;
+    const fetchAllIds: (signal: AbortSignal) => Promise<string[]>;
+    const allServices: string[];
     const subscribe: (config: { signal: AbortSignal }) => AsyncIterable<{ id: string }>;
   }`;
 
-/** What the compiler says about the TypeScript of `markdown`, each block a module of its own. */
-export function complaintsAbout(markdown: string, root: string): string[] {
-  const blocks = [...markdown.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => `${code ?? ''}\nexport {};`);
-  const files = new Map([TAKEN_FOR_GRANTED, ...blocks].map((code, i) => [join(root, `readme-block-${i}.ts`), code]));
+/** What the compiler says about the TypeScript of `blocks`, each a module of its own. */
+export function complaintsAbout(blocks: readonly Block[], root: string): string[] {
+  const files = new Map([[join(root, 'given.ts'), TAKEN_FOR_GRANTED]]);
+  for (const { path, name, code } of blocks) files.set(join(root, `${path}-${name}.ts`), `${code}\nexport {};`);
   const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), (path) => readFileSync(path, 'utf8')) as { config: object };
   const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, root);
   const disk = ts.createCompilerHost(options);
