@@ -1,20 +1,19 @@
 import {
   BehaviorSubject,
   concat,
+  defer,
   filter,
   fromEvent,
   ignoreElements,
-  map,
   merge,
   NEVER,
-  Observable,
+  type Observable,
   of,
-  ReplaySubject,
   startWith,
-  Subject,
   take,
   tap,
 } from 'rxjs';
+import type { LaneConfig } from '../operators/lane.js';
 import { reconcileWith } from '../operators/reconcile.js';
 import { callable } from '../operators/config.js';
 import { expected } from '../operators/expected.js';
@@ -27,8 +26,9 @@ import { type ControllerContext, controllerContext } from './controller-context.
 import { checkEventStreams, type EventStream, eventStream } from './event-stream.js';
 import { SafeObservable } from './safe-observable.js';
 import { inspect, type Inspection } from './inspect.js';
-import { type Leading, leading } from './leading.js';
+import { Leadership } from './leadership.js';
 import { safely } from './observability/safely.js';
+import { warnOfStandingBy } from './warn-of-standing-by.js';
 import { instrument } from './observability/instrument.js';
 
 /**
@@ -46,17 +46,24 @@ import { instrument } from './observability/instrument.js';
  */
 export class Controller {
   /**
-   * Everything that happens, for any number of observers; completes with `run`. An observer that throws is logged, and hurts
-   * neither the loop nor the process.
+   * Everything that happens, for any number of observers; completes with `run`.
+   *
+   * An observer that throws is logged as an error, and the loop, the process and the other observers go on. That covers the
+   * callbacks given to `steps.subscribe` and `steps.pipe(...).subscribe`, async functions that reject included, and the
+   * callbacks of the operators in such a pipe (`map`, `tap`, `finalize` when the steps complete). It does not cover what
+   * is built around the steps by other means (`merge(steps, other)`, `new Observable(...)`), nor an `unsubscribe()` of your
+   * own whose teardown throws: there the rules of rxjs hold.
    */
   readonly steps: Observable<Step>;
   readonly #settings: Settings;
   readonly #reconciler: Reconciler<ControllerContext>;
   readonly #streams: Readonly<Record<string, EventStream>>;
-  readonly #steps = new MulticastSubject<Step>();
-  readonly #leads = new BehaviorSubject(false);
+  readonly #steps: MulticastSubject<Step>;
+  /** What `becomeLeader()` and `stepDown()` say. */
+  readonly #says = new BehaviorSubject(false);
+  readonly #leadership: Leadership;
+  readonly #completed = new Set<string>();
   readonly #queues: Workqueue[] = [];
-  #leading: Leading = false;
   #hasRun = false;
 
   constructor(config: Partial<Config>, reconciler: Reconciler<ControllerContext>, streams: Readonly<Record<string, EventStream>>) {
@@ -69,7 +76,10 @@ export class Controller {
     const tell = safely((error: unknown) => {
       logger.error('An observer of the steps threw', { error });
     });
+    this.#steps = new MulticastSubject(tell);
     this.steps = new SafeObservable(this.#steps.values, tell);
+    const { leaderElectionEnabled, leader = this.#says } = this.#settings;
+    this.#leadership = new Leadership(leaderElectionEnabled ? leader : of(true));
   }
 
   /**
@@ -83,75 +93,74 @@ export class Controller {
     checkSignal(signal);
     if (this.#hasRun) throw new Error('This controller has been run already; make a new one');
     this.#hasRun = true;
-    const { leaderElectionEnabled, leader } = this.#settings;
-    const leads = new ReplaySubject<Leading>(1);
-    const lost = new Subject<void>();
-    const done = this.#loop(leads, lost, aborted(signal)).forEach((step) => {
+    const done = this.#loop(aborted(signal)).forEach((step) => {
       this.#steps.next(step);
     });
-    // After the loop has: on loss the streams are let go first, so that nothing comes in once all is dropped (L2).
-    const terms = leads.subscribe({
-      next: (now) => {
-        if (now === false) lost.next();
-      },
-      // The gate hears it as well, and it ends the loop.
-      error: () => undefined,
-    });
-    const lease = leading(leaderElectionEnabled ? (leader ?? this.#leads) : of(true))
-      .pipe(
-        tap((now) => {
-          this.#leading = now;
-        }),
-      )
-      .subscribe(leads);
+    const lease = this.#leadership.begin();
+    const { leader, scheduler, observability } = this.#settings;
+    lease.add(warnOfStandingBy(this.#leadership, { isManual: leader === undefined, scheduler, ...observability }));
     try {
       await done;
     } finally {
       // Only now has the work stopped (L5).
       lease.unsubscribe();
-      terms.unsubscribe();
-      this.#leading = false;
       this.#steps.complete();
     }
   }
 
   /** Says that this process leads. Harmless before `run`, twice, after the end, and ignored if there is `config.leader`. */
   becomeLeader(): void {
-    this.#leads.next(true);
+    this.#says.next(true);
   }
 
   /** Says that this process no longer leads: all work is cut off and dropped, the streams are let go. As harmless. */
   stepDown(): void {
-    this.#leads.next(false);
+    this.#says.next(false);
   }
 
   /** What is ready, running, waiting and abandoned just now, and whether this process leads. */
   inspect(): Inspection {
-    return inspect(this.#leading !== false, this.#queues);
+    return inspect(this.#leadership.term !== undefined, this.#queues, [...this.#completed]);
   }
 
   /** One loop lives over all terms, with the streams gated in front of it, so that an id stays serial across them (L7). */
-  #loop(leads: Observable<Leading>, reset: Observable<void>, stop: Observable<unknown>): Observable<Step> {
-    const isLeading = leads.pipe(map((now) => now !== false));
-    const settings = { ...this.#settings, reset: merge(reset, this.#settings.reset), stop: merge(stop, this.#settings.stop) };
-    const telemetry = instrument(settings.observability, { ...settings, leading: isLeading });
-    return this.#events(isLeading).pipe(
-      reconcileWith(telemetry.traced(this.#reconciler) as Reconciler, settings, {
-        Context: controllerContext(telemetry.loggerFor, () => (this.#leading === false ? undefined : this.#leading.term)),
-        inspector: (queue) => this.#queues.push(queue),
-      }),
+  #loop(stop: Observable<unknown>): Observable<Step> {
+    const { leads, lost } = this.#leadership;
+    const settings = { ...this.#settings, reset: merge(lost, this.#settings.reset), stop: merge(stop, this.#settings.stop) };
+    const telemetry = instrument(settings.observability, { ...settings, leading: leads });
+    const context: Pick<LaneConfig, 'Context' | 'inspector'> = {
+      Context: controllerContext(telemetry.loggerFor, () => this.#leadership.term?.term),
+      inspector: (queue) => this.#queues.push(queue),
+    };
+    return concat(this.#events(), this.#settled()).pipe(
+      whileLeading(leads),
+      reconcileWith(telemetry.traced(this.#reconciler) as Reconciler, settings, context),
       telemetry.steps,
     );
   }
 
-  /** What the streams say while this process leads; ends with them, once everything has settled. */
-  #events(isLeading: Observable<boolean>): Observable<Trigger> {
-    // Made by hand: what begins and ends goes through these operators, and events past them; the way would cost more than the run.
-    return new Observable((events) => {
-      const streams = Object.entries(this.#streams).map(([name, stream]) => eventStream(name, stream, events));
-      return concat(merge(...streams), this.#settled())
-        .pipe(whileLeading(isLeading))
-        .subscribe(events);
+  /** What the streams say, until all of them are complete. */
+  #events(): Observable<Trigger> {
+    const names = Object.keys(this.#streams);
+    const { logger } = this.#settings.observability;
+    const completed = safely((name: string) => {
+      this.#completed.add(name);
+      const live = names.length - this.#completed.size;
+      if (live > 0) logger.info('An event stream has completed, others go on', { stream: name, live });
+    });
+    return defer(() => {
+      this.#completed.clear();
+      return merge(
+        ...Object.entries(this.#streams).map(([name, stream]) =>
+          eventStream(name, stream).pipe(
+            tap({
+              complete: () => {
+                completed(name);
+              },
+            }),
+          ),
+        ),
+      );
     });
   }
 

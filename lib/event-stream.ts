@@ -1,55 +1,110 @@
-import { catchError, ignoreElements, type NextObserver, type Observable, type ObservableInput, tap, throwError } from 'rxjs';
+import { Observable, type ObservableInput, takeUntil } from 'rxjs';
 import { expected } from '../operators/expected.js';
-import { isObservableInput } from '../operators/observable-input.js';
-import { failed } from './describe-error.js';
+import { isObservableInput, isPromiseLike } from '../operators/observable-input.js';
 import type { Trigger } from '../operators/types.js';
+import { failed } from './describe-error.js';
 import { withSignal } from './with-signal.js';
+
+/** One event, or several in one go. */
+type Events = string | Trigger | readonly (string | Trigger)[];
+
+/** Whatever events come from. `object`, because a string would be taken for a list of its letters. */
+type EventSource = ObservableInput<Events> & object;
 
 /**
  * What a Controller listens to: anything that rxjs's `from` takes, or a function that is called once per term of
- * leadership and returns such a thing. The signal of a function aborts when its stream is let go.
+ * leadership and returns such a thing. The signal of a function aborts when its stream is let go. A value may be an array of
+ * events, so that a promise of all ids is a stream, too.
  *
  * A promise or generator can be listened to only once: to be listened to again after leadership was lost and won back, it
  * has to come from a function.
  *
  * @example
  * const streams: Record<string, EventStream> = {
+ *   boot: () => fetchAllIds(),
  *   files: fileChanges$,
  *   feed: async function* (signal) { yield* subscribe({ signal }); },
  * };
  */
-export type EventStream = ObservableInput<string | Trigger> | ((signal: AbortSignal) => ObservableInput<string | Trigger>);
+export type EventStream = EventSource | ((signal: AbortSignal) => EventSource);
 
-/** Hands the events of one stream to `events`, each marked with the stream's name. Ends with the stream, whose failure names it too. */
-export function eventStream(name: string, stream: EventStream, events: NextObserver<Trigger>): Observable<never> {
-  return withSignal((signal) => {
-    const source = typeof stream === 'function' ? stream(signal) : stream;
+/** The events of one stream, each marked with the stream's name, which its failure has, too. */
+export function eventStream(name: string, stream: EventStream): Observable<Trigger> {
+  const source = withSignal((signal) => {
+    const source: unknown = typeof stream === 'function' ? stream(signal) : stream;
     expected(`streams.${name}`, source, 'a function that returns an Observable, promise or iterable', isObservableInput(source));
-    return source;
-  }).pipe(
-    tap((event) => {
-      events.next(marked(event, name));
-    }),
-    ignoreElements(),
-    catchError((error: unknown) => throwError(() => failed(`Event stream \`${name}\``, error))),
-  );
+    return source as EventSource;
+  });
+  // Made by hand: a stock operator that unpacks arrays makes an Observable for each event.
+  return new Observable((subscriber) => {
+    const unsubscribed = new Observable<void>((notifier) => {
+      subscriber.add(() => {
+        notifier.next();
+      });
+    });
+    source.pipe(takeUntil(unsubscribed)).subscribe({
+      next: (events) => {
+        if (!Array.isArray(events)) subscriber.next(marked(events as string | Trigger, name));
+        else for (const event of events as readonly (string | Trigger)[]) subscriber.next(marked(event, name));
+      },
+      error: (error: unknown) => {
+        subscriber.error(failed(`Event stream \`${name}\``, error));
+      },
+      complete: () => {
+        subscriber.complete();
+      },
+    });
+  });
 }
 
 /** Takes anything, and leaves it to the loop to reject what is no event. */
 function marked(event: string | Trigger, stream: string): Trigger {
+  if (typeof event !== 'object') return { id: event, stream };
   try {
-    return typeof event === 'object' ? { ...event, id: event.id, stream } : { id: event, stream };
+    // By name, because a class may have them as getters, which are not copied.
+    const { id, message, context, priority, force, parts, absorbed } = event;
+    return {
+      ...event,
+      id,
+      stream,
+      ...(message !== undefined && { message }),
+      ...(context !== undefined && { context }),
+      ...(priority !== undefined && { priority }),
+      ...(force !== undefined && { force }),
+      ...(parts !== undefined && { parts }),
+      ...(absorbed !== undefined && { absorbed }),
+    };
   } catch {
-    return { id: event as string, stream };
+    return { id: event as unknown as string, stream };
   }
 }
 
 /** @throws TypeError if there is a stream that cannot be listened to */
 export function checkEventStreams(streams: Readonly<Record<string, EventStream>>): void {
-  const isRecord = typeof streams === 'object' && (streams as unknown) !== null && !isObservableInput(streams);
+  const isRecord = typeof streams === 'object' && (streams as unknown) !== null && !isStream(streams);
   expected('streams', streams, 'an object of event streams by name', isRecord);
   for (const [name, stream] of Object.entries(streams)) {
     const listenable = typeof stream === 'function' || isObservableInput(stream);
     expected(`streams.${name}`, stream, 'an Observable, promise, iterable, or a function that returns one', listenable);
+    observed(stream);
+  }
+}
+
+/** What makes a promise, a web stream or an Observable, unless it is the name of a stream. */
+const NAMES = ['then', 'getReader', '@@observable'];
+
+/** Whether it is one stream instead of several by name. */
+function isStream(streams: object): boolean {
+  return isObservableInput(streams) && !NAMES.some((name) => Object.hasOwn(streams, name));
+}
+
+/** A promise may reject long before this process leads and listens to it: until then that is no unhandled rejection. */
+function observed(stream: EventStream): void {
+  if (!isPromiseLike(stream)) return;
+  try {
+    // Not by a `then` of its own, which may be what starts the work.
+    void Promise.prototype.then.call(stream, undefined, () => undefined);
+  } catch {
+    // It is no promise of the language, and nobody watches over its rejections.
   }
 }

@@ -16,10 +16,12 @@ export interface InspectedId {
 export interface Inspection extends Snapshot {
   readonly leading: boolean;
   readonly ids: readonly InspectedId[];
+  /** The event streams that have completed in this term while others go on, if there are any. */
+  readonly completed?: readonly string[];
 }
 
-/** Looks at the workqueues of a loop. */
-export function inspect(leading: boolean, queues: readonly Workqueue[]): Inspection {
+/** Looks at the workqueues of a loop, and says which of its streams have completed. */
+export function inspect(leading: boolean, queues: readonly Workqueue[], completed: readonly string[]): Inspection {
   const ids = queues.flatMap((queue) =>
     Array.from(queue.entries, ({ id, state, attempt, tick }): InspectedId => {
       const seen = { id, worker: queue.worker, state, attempt };
@@ -29,7 +31,7 @@ export function inspect(leading: boolean, queues: readonly Workqueue[]): Inspect
   const workers = queues
     .map(({ worker }): WorkerCounts => ({ worker, ...counts(ids.filter((seen) => seen.worker === worker)) }))
     .sort((a, b) => a.worker - b.worker);
-  return { leading, ...counts(ids), workers, ids };
+  return { leading, ...counts(ids), workers, ids, ...(completed.length > 0 && { completed }) };
 }
 
 function counts(ids: readonly InspectedId[]): Counts {

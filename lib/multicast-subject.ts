@@ -1,6 +1,10 @@
 import { Observable, type Subscriber } from 'rxjs';
+import { report } from '../operators/report.js';
 
-/** A Subject that makes no closure and no iterator for each value: these cost more than a run, whoever listens. */
+/**
+ * A Subject that makes no closure and no iterator for each value: these cost more than a run, whoever listens. A listener
+ * that throws, as one whose teardown throws does when it completes, is told to `onError`, and the others hear all the same.
+ */
 export class MulticastSubject<T> {
   #listeners: readonly Subscriber<T>[] = [];
   #isOver = false;
@@ -14,12 +18,26 @@ export class MulticastSubject<T> {
     };
   });
 
+  constructor(readonly onError: (error: unknown) => void = report) {}
+
   next(value: T): void {
-    for (const listener of this.#listeners) listener.next(value);
+    for (const listener of this.#listeners) {
+      try {
+        listener.next(value);
+      } catch (error) {
+        this.onError(error);
+      }
+    }
   }
 
   complete(): void {
     this.#isOver = true;
-    for (const listener of this.#listeners) listener.complete();
+    for (const listener of this.#listeners) {
+      try {
+        listener.complete();
+      } catch (error) {
+        this.onError(error);
+      }
+    }
   }
 }

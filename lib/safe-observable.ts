@@ -4,8 +4,11 @@ import { safely } from './observability/safely.js';
 
 /**
  * `observed`, for observers who may throw: `onError` is told, and the process lives on, where rxjs would rethrow the error
- * so that nobody can catch it. So it is with an observer that is an async function and rejects, and with those of what is
- * piped from it, by whatever operators.
+ * so that nobody can catch it.
+ *
+ * That holds for the callbacks given to `subscribe`, here and on what `pipe` returns (those that are async functions and
+ * reject included), and for the callbacks of the operators in that pipe. It does not hold for an Observable that is made of this one
+ * by other means, such as `merge(steps, other)`, `from` or `new Observable`: there the rules of rxjs hold.
  */
 export class SafeObservable<T> extends Observable<T> {
   readonly #onError: (error: unknown) => void;

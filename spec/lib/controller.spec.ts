@@ -1,4 +1,4 @@
-import { concat, EMPTY, from, map, merge, NEVER, of, share, Subject, throwError, timer } from 'rxjs';
+import { concat, EMPTY, finalize, from, map, merge, NEVER, of, share, Subject, take, throwError, timer } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   Controller,
@@ -11,12 +11,21 @@ import {
   ofKind,
   type Reconciler,
   snapshots,
+  type Step,
 } from 'kreconciler';
 import { controlled } from '../support/controlled.js';
 import { counted } from '../support/counted.js';
 import { deferred } from '../support/deferred.js';
+import { logged } from '../support/logged.js';
 
 const nothing: Reconciler<ControllerContext> = () => undefined;
+
+/** Throws whatever is done to it. */
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -83,6 +92,66 @@ describe('Controller', () => {
     b.complete();
     await run;
     expect(asked).toEqual([['a'], ['b', 'a']]);
+  });
+
+  it('takes arrays of events as values, so that a promise of all ids is a stream', async () => {
+    const streams: Record<string, EventStream> = {
+      boot: Promise.resolve(['apple', 'pear']),
+      pages: () => of('plum', ['quince', { id: 'cherry', message: 7 }], []),
+    };
+    const { controller, steps } = controlled(nothing, streams, { leaderElectionEnabled: false });
+    await controller.run();
+    const triggers = steps.flatMap(({ trigger }) => trigger ?? []);
+    expect(triggers).toEqual([
+      { id: 'plum', stream: 'pages' },
+      { id: 'quince', stream: 'pages' },
+      { id: 'cherry', message: 7, stream: 'pages' },
+      { id: 'apple', stream: 'boot' },
+      { id: 'pear', stream: 'boot' },
+    ]);
+  });
+
+  it('takes what an event carries also from getters of its class', async () => {
+    class Change {
+      readonly id = 'apple';
+      get message(): string {
+        return 'from the broker';
+      }
+      get context(): string {
+        return 'of the trace';
+      }
+      get priority(): number {
+        return 2;
+      }
+      get parts(): number {
+        return 3;
+      }
+    }
+    const { controller, steps } = controlled(nothing, { changes: of(new Change()) }, { leaderElectionEnabled: false });
+    await controller.run();
+    const carried = { message: 'from the broker', context: 'of the trace', priority: 2, parts: 3 };
+    expect(steps[0]?.trigger).toEqual({ id: 'apple', stream: 'changes', ...carried });
+  });
+
+  it('takes any name for a stream, also one that a promise, a web stream or an Observable has', async () => {
+    const names = ['then', 'getReader', '@@observable', '__proto__', 'constructor'];
+    const streams = Object.fromEntries(names.map((name) => [name, () => of(`${name} id`)]));
+    const { controller, steps } = controlled(nothing, streams, { leaderElectionEnabled: false });
+    await controller.run();
+    expect(steps.flatMap(({ trigger }) => trigger?.stream ?? []).sort()).toEqual([...names].sort());
+  });
+
+  it('says once which stream has completed while others go on, and shows it', async () => {
+    const { logger, lines } = logged();
+    const alive = new Subject<string>();
+    const controller = new Controller({ leaderElectionEnabled: false, observability: { logger } }, nothing, { boot: of('apple'), alive });
+    const run = controller.run();
+    const told = lines.filter(([level]) => level === 'info');
+    expect(told).toEqual([['info', 'An event stream has completed, others go on', { stream: 'boot', live: 1 }]]);
+    expect(controller.inspect().completed).toEqual(['boot']);
+    alive.complete();
+    await run;
+    expect(lines.filter(([level]) => level === 'info')).toEqual(told);
   });
 
   it('ends nothing when one stream completes', async () => {
@@ -253,6 +322,27 @@ describe('Controller', () => {
       expect(steps.at(-1)).toMatchObject({ id: 'a', kind: 'succeeded' });
     });
 
+    it.each<[string, unknown, string]>([
+      ['an object without a prototype', Object.create(null), '`{}` (object)'],
+      ['a proxy that throws', revoked(), '`…` (object)'],
+      ['undefined', undefined, 'undefined'],
+      ['a symbol', Symbol('odd'), 'Symbol(odd)'],
+    ])('F6 names itself and its cause whatever it throws: %s', async (_, thrown, message) => {
+      const { controller } = controlled(nothing, { bad: throwError(() => thrown) }, { leaderElectionEnabled: false });
+      const error = await controller.run().catch((error: unknown) => error as Error);
+      expect(error?.message).toBe(`Event stream \`bad\` failed: ${message}`);
+      expect(error?.cause === thrown).toBe(true);
+      const leader = controlled(nothing, { noopStream }, { leader: throwError(() => thrown) });
+      await expect(leader.controller.run()).rejects.toThrow(`The leader source failed: ${message}`);
+    });
+
+    it('is told that a string is none, though it could be taken for a list of its letters', async () => {
+      const { controller } = controlled(nothing, { files: (() => 'ticker') as unknown as EventStream }, { leaderElectionEnabled: false });
+      await expect(controller.run()).rejects.toThrow(
+        'Event stream `files` failed: Expected `streams.files` to be a function that returns an Observable, promise or iterable, got `ticker` (string)',
+      );
+    });
+
     it('is told what it should have returned', async () => {
       const { controller } = controlled(nothing, { odd: (() => 5) as unknown as EventStream }, { leaderElectionEnabled: false });
       await expect(controller.run()).rejects.toThrow(
@@ -346,6 +436,26 @@ describe('Controller', () => {
       await vi.advanceTimersByTimeAsync(1000);
       expect(kinds()).toEqual(['enqueued', 'started', 'succeeded']);
       expect(logged[0]).toEqual(['An observer of the steps threw', { error: new Error('observer') }]);
+    });
+
+    it('go on for the other observers when the teardown of one throws', async () => {
+      const { logger, lines } = logged();
+      const controller = new Controller({ leaderElectionEnabled: false, observability: { logger } }, nothing, { ids: of('apple') });
+      const teardown = finalize<Step>(() => {
+        throw new Error('teardown');
+      });
+      controller.steps.pipe(teardown).subscribe();
+      controller.steps.pipe(teardown, take(1)).subscribe();
+      const seen: string[] = [];
+      controller.steps.subscribe({ next: ({ kind }) => seen.push(kind), complete: () => seen.push('complete') });
+      await controller.run();
+      await vi.advanceTimersByTimeAsync(1000);
+      expect(seen).toEqual(['enqueued', 'started', 'succeeded', 'complete']);
+      expect(lines.filter(([level]) => level === 'error')).toContainEqual([
+        'error',
+        'An observer of the steps threw',
+        { error: expect.anything() as unknown },
+      ]);
     });
 
     it('an observer that throws hurts nobody, even if the logger throws as well', async () => {

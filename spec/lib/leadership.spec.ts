@@ -1,9 +1,11 @@
+import { EventEmitter, on } from 'node:events';
 import { concat, NEVER, Observable, of, Subject, throwError } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type ControllerContext, type Reconciler, resync, type Term } from 'kreconciler';
+import { Controller, type ControllerContext, noopStream, type Reconciler, resync, type Term } from 'kreconciler';
 import { controlled } from '../support/controlled.js';
 import { counted } from '../support/counted.js';
 import { deferred } from '../support/deferred.js';
+import { type Line, logged } from '../support/logged.js';
 
 const nothing: Reconciler<ControllerContext> = () => undefined;
 const hung = (): Promise<void> => new Promise(() => undefined);
@@ -259,5 +261,143 @@ describe('Leadership', () => {
     stop.abort();
     await run;
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+  });
+
+  describe('what is said while a change is being told', () => {
+    it('should not lead in a term that was taken back by an observer of the drop before it', async () => {
+      const leader = new Subject<boolean | Term>();
+      const stream = counted(concat(of('running'), NEVER));
+      const { controller } = controlled(hung, { stream: stream.source }, { leader });
+      controller.steps.subscribe((step) => {
+        if (step.kind === 'dropped' && step.reason === 'stopped') leader.next(false);
+      });
+      void controller.run();
+      leader.next({ term: 1 });
+      leader.next({ term: 2 });
+      expect([controller.inspect().leading, stream.subscribed(), stream.open()]).toEqual([false, 1, 0]);
+    });
+
+    it('should let a stream go that asked for the lead while it was let go the time before', () => {
+      const events = new Subject<string>();
+      let asks = 1;
+      const stream = (signal: AbortSignal): Observable<string> => {
+        signal.addEventListener('abort', () => {
+          if (asks-- > 0) controller.becomeLeader();
+        });
+        return events;
+      };
+      const { controller, kinds } = controlled(nothing, { stream });
+      void controller.run();
+      controller.becomeLeader();
+      controller.stepDown();
+      expect([controller.inspect().leading, events.observed]).toEqual([true, true]);
+      controller.stepDown();
+      expect([controller.inspect().leading, events.observed]).toEqual([false, false]);
+      events.next('late');
+      expect(kinds()).toEqual([]);
+    });
+
+    it('should take a loss that is said and taken back at once for the end of a term', async () => {
+      const leader = new Subject<boolean>();
+      const { controller, kinds } = controlled(hung, { ids: concat(of('running'), NEVER) }, { leader });
+      controller.steps.subscribe(({ kind }) => {
+        if (kind !== 'started') return;
+        leader.next(false);
+        leader.next(true);
+      });
+      void controller.run();
+      leader.next(true);
+      expect(kinds().slice(0, 5)).toEqual(['enqueued', 'started', 'dropped', 'abandoned', 'merged']);
+    });
+
+    it('should drop the work of the term before run rejects, if the source errors because of a step', async () => {
+      const leader = new Subject<boolean>();
+      const { controller, kinds } = controlled(hung, { ids: concat(of('running', 'ready'), NEVER) }, { leader });
+      controller.steps.subscribe(({ kind, id }) => {
+        if (kind === 'enqueued' && id === 'ready') leader.error(new Error('lease gone'));
+      });
+      const run = controller.run().catch((error: unknown) => error);
+      leader.next(true);
+      expect(controller.inspect()).toMatchObject({ leading: false, ready: 0, running: 0 });
+      await vi.advanceTimersByTimeAsync(30_000);
+      expect(await run).toMatchObject({ message: 'The leader source failed: lease gone' });
+      expect(kinds('ready')).toEqual(['enqueued', 'dropped']);
+    });
+  });
+
+  describe('standing by', () => {
+    const stands = (message: string): Line[] => [
+      ['warn', `This controller stands by, since ${message}`, { hint: expect.any(String) as string }],
+    ];
+
+    it('should be warned of once where nobody calls becomeLeader', async () => {
+      const { logger, lines } = logged();
+      const stop = new AbortController();
+      const run = new Controller({ observability: { logger } }, nothing, { noopStream }).run(stop.signal);
+      await vi.advanceTimersByTimeAsync(4_999);
+      expect(lines).toEqual([]);
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(lines).toEqual(stands('nobody has called its becomeLeader() yet'));
+      stop.abort();
+      await run;
+    });
+
+    it('should not be warned of where it leads, has led, or waits for another process, and leave no timer', async () => {
+      const { logger, lines } = logged();
+      const stop = new AbortController();
+      const controllers = [{}, { leaderElectionEnabled: false }, { leader: concat(of(false), NEVER) }].map(
+        (config) => new Controller({ ...config, observability: { logger } }, nothing, { noopStream }),
+      );
+      const runs = controllers.map((controller) => controller.run(stop.signal));
+      controllers[0]?.becomeLeader();
+      controllers[0]?.stepDown();
+      await vi.advanceTimersByTimeAsync(10_000);
+      stop.abort();
+      await Promise.all(runs);
+      expect(lines).toEqual([]);
+      const early = new AbortController();
+      const run = new Controller({}, nothing, { noopStream }).run(early.signal);
+      early.abort();
+      await run;
+      expect(vi.getTimerCount()).toBe(0);
+    });
+
+    it('should be warned of where two controllers are given one leader value that one of them holds', async () => {
+      let holders = 0;
+      const lease = new Observable<boolean>((subscriber) => {
+        subscriber.next(holders++ === 0);
+      });
+      const { logger, lines } = logged();
+      const stop = new AbortController();
+      const runs = ['first', 'second'].map((name) =>
+        new Controller({ name, leader: lease, observability: { logger } }, nothing, { noopStream }).run(stop.signal),
+      );
+      await vi.advanceTimersByTimeAsync(10_000);
+      expect(lines).toEqual(stands('another one of this process leads by the same `leader`'));
+      stop.abort();
+      await Promise.all(runs);
+    });
+
+    it('should leave a stream that is a rejected promise alone until it leads', async () => {
+      const boom = new Error('boom');
+      const { controller } = controlled(nothing, { boot: Promise.reject(boom), noopStream });
+      const run = controller.run().catch((error: unknown) => error);
+      // An unhandled rejection would fail the suite.
+      await vi.advanceTimersByTimeAsync(1_000);
+      controller.becomeLeader();
+      expect(await run).toMatchObject({ message: 'Event stream `boot` failed: boom', cause: boom });
+    });
+
+    it('F5 should leave no listener behind in 15 terms of a stream that awaits an event', async () => {
+      const emitter = new EventEmitter();
+      const { controller } = controlled(nothing, { changes: () => on(emitter, 'change') as AsyncIterable<never> });
+      void controller.run();
+      for (let term = 1; term <= 15; term++) {
+        controller.becomeLeader();
+        expect(emitter.listenerCount('change')).toBe(1);
+        controller.stepDown();
+        expect(emitter.listenerCount('change')).toBe(0);
+      }
+    });
   });
 });
