@@ -110,13 +110,16 @@ async function supervisor(args: Arguments): Promise<void> {
         every: args.resync * 1000,
         list,
         observability: observe('warn'),
-      }),
+        // It says nothing new: below 0 it makes nobody's backoff shorter.
+      }).pipe(map((id) => ({ id, priority: -1 }))),
     },
   );
 
   const watching = new Subscription();
   const { steps } = controller;
   watching.add((args.json ? json({ steps, logs }) : lines({ steps, statuses: statuses$, deaths: deaths$, logs, screen })).subscribe());
+  // Orphans become children of process 1, and Node waits for none that it has not started itself.
+  if (process.pid === 1) process.stderr.write('As process 1 the supervisor leaves zombies behind: start the container with --init\n');
   if (!args.json) screen.print(`Supervisor ${process.pid} looks after ${dir} and keeps its state in ${state}`);
 
   // Ctrl-C and its like, the time, and a reader of our output who has gone, stop it; a second Ctrl-C does not wait.

@@ -2,15 +2,17 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { exponential } from 'kreconciler';
 import { interval, merge, mergeMap, type Observable, Subject } from 'rxjs';
 import { all } from './all.js';
+import { Cgroups, groupOf, removeGroup } from './cgroups.js';
 import { nameOf, type Process, type Processes } from './ports.js';
 import { processTable } from './process-table.js';
 import { MARK, markOf, parseMark, Records } from './records.js';
 import type { Service } from './service.js';
-import { Tracked } from './tracked.js';
+import { type End, Tracked } from './tracked.js';
 
 export interface OsProcessesConfig {
   /** The folder where it keeps what it has started, and the output of that. */
@@ -21,6 +23,8 @@ export interface OsProcessesConfig {
   readonly grace: number;
   /** How long, in ms, a process must live for its start to have succeeded. Default 1000. */
   readonly settle?: number;
+  /** Whether to use control groups, where there are such. Default true. */
+  readonly cgroups?: boolean;
 }
 
 /** A process has ended by itself. */
@@ -30,6 +34,9 @@ export interface Death {
   readonly early: boolean;
 }
 
+/** The rest after an end that came too soon, in ms by how many there were in a row. A start is good once it has lasted that long. */
+const RESTS = exponential({ initial: 500, max: 30_000 });
+const LASTING = 30_000;
 /** How often, in ms, processes are looked at that are no children of ours and so cannot say that they end. */
 const LOOK = 500;
 /** The same while one waits for it. */
@@ -45,11 +52,15 @@ const KILL_GRACE = 5000;
 export class OsProcesses implements Processes {
   readonly #config: Required<OsProcessesConfig>;
   readonly #records: Records;
+  readonly #cgroups: Cgroups | undefined;
   readonly #tracked = new Map<string, Tracked>();
+  /** How often in a row a replica of a version has ended too soon. */
+  readonly #soon = new Map<string, { readonly version: string; readonly times: number }>();
   readonly #deaths = new Subject<Death>();
 
   constructor(config: OsProcessesConfig) {
-    this.#config = { settle: 1000, ...config };
+    this.#config = { settle: 1000, cgroups: true, ...config };
+    this.#cgroups = this.#config.cgroups ? new Cgroups(config.name) : undefined;
     this.#records = new Records(config.state);
     for (const record of this.#records.all()) this.#tracked.set(record.key, new Tracked(record));
     this.#adoptStrays();
@@ -72,7 +83,6 @@ export class OsProcesses implements Processes {
 
   async start(id: string, replica: number, service: Service, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const begun = performance.now();
     const tracked = await this.#spawn(id, replica, service);
     try {
       this.#records.write(tracked.record);
@@ -80,10 +90,6 @@ export class OsProcesses implements Processes {
     } finally {
       tracked.phase = 'running';
     }
-    const { ending } = tracked;
-    if (ending === undefined) return;
-    await this.stop(tracked, signal);
-    throw new Error(`${nameOf(tracked)} ${ending.how} after ${((performance.now() - begun) / 1000).toFixed(1)} s`);
   }
 
   async stop(process: Process, signal: AbortSignal): Promise<void> {
@@ -94,6 +100,7 @@ export class OsProcesses implements Processes {
     if (!(await end(tracked, 'SIGTERM', grace, signal)) && !(await end(tracked, 'SIGKILL', KILL_GRACE, signal)))
       throw new Error(`${nameOf(tracked)} (pid ${tracked.pid}) does not end, not even by SIGKILL`);
     this.#records.remove(tracked.record);
+    if (tracked.record.cgroup !== undefined) removeGroup(tracked.record.cgroup);
     this.#tracked.delete(tracked.key);
   }
 
@@ -115,23 +122,41 @@ export class OsProcesses implements Processes {
     const mark = markOf(this.#config.name, identity);
     const env = { ...process.env, ...service.env, REPLICA: String(replica), [MARK]: mark };
     const output = openSync(join(this.#records.folder(id), `${replica}.log`), 'a', 0o600);
+    const start = () => spawn(command, args, { cwd: service.folder, env, detached: true, stdio: ['ignore', output, output] });
     let child: ChildProcess;
+    let cgroup: string | undefined;
     try {
-      child = spawn(command, args, { cwd: service.folder, env, detached: true, stdio: ['ignore', output, output] });
+      if (this.#cgroups === undefined) child = start();
+      else ({ started: child, group: cgroup } = this.#cgroups.within(identity.key, start));
     } finally {
       closeSync(output);
     }
     const { pid } = child;
     if (pid === undefined) {
+      if (cgroup !== undefined) removeGroup(cgroup);
       const [error] = (await once(child, 'error')) as [Error];
       throw new Error(`${nameOf(identity)} cannot be started: ${error.message}`, { cause: error });
     }
-    const tracked = new Tracked({ ...identity, pid, started: processTable.startOf(pid) ?? '' }, child);
+    const tracked = new Tracked({ ...identity, pid, started: processTable.startOf(pid) ?? '', cgroup }, child, (end) =>
+      this.#restAfter(identity, end),
+    );
     this.#tracked.set(identity.key, tracked);
     void tracked.ended.then(() => {
       if (tracked.phase !== 'stopping') this.#deaths.next({ process: tracked, early: tracked.phase === 'starting' });
     });
     return tracked;
+  }
+
+  /** The rest grows with each end that comes too soon. What is killed from outside may be back at once, but not again and again. */
+  #restAfter({ id, replica, version }: Pick<Process, 'id' | 'replica' | 'version'>, { lived, isFault, fromOutside }: End): number {
+    const name = nameOf({ id, replica });
+    const before = this.#soon.get(name);
+    const isSoon = lived < LASTING;
+    const times = (before?.version === version && isSoon ? before.times : 0) + 1;
+    if (isSoon) this.#soon.set(name, { version, times });
+    else this.#soon.delete(name);
+    if (fromOutside ? !isSoon || times === 1 : !isSoon && !isFault) return 0;
+    return RESTS(fromOutside ? times - 1 : times, undefined);
   }
 
   /** What carries a mark of ours and no record. What was recorded comes first in the lists: it is the older claim. */
@@ -145,7 +170,9 @@ export class OsProcesses implements Processes {
       if (this.#tracked.has(identity.key)) continue;
       // Without its leader what is left of a group is no process of the service any more; it is to be stopped.
       const started = carrier.pid === carrier.group ? carrier.started : '';
-      const tracked = new Tracked({ ...identity, pid: carrier.group, started });
+      const cgroup = groupOf(carrier.pid);
+      const isOwn = cgroup !== undefined && basename(cgroup) === identity.key;
+      const tracked = new Tracked({ ...identity, pid: carrier.group, started, cgroup: isOwn ? cgroup : undefined });
       this.#tracked.set(identity.key, tracked);
       this.#records.write(tracked.record);
     }

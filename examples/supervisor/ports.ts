@@ -12,8 +12,8 @@ export interface Processes {
   list(id: string): Promise<readonly Process[]>;
 
   /**
-   * Starts one process, and resolves once it has proved to stay. Rejects if it could not be started or ended at once, and
-   * then nothing is left of it; or if `signal` aborts, and then it goes on.
+   * Starts one process, and resolves once it seems to stay, or has ended, as the list then says. Rejects if it could not be
+   * started, and then nothing is left of it; or if `signal` aborts, and then it goes on.
    */
   start(id: string, replica: number, service: Service, signal: AbortSignal): Promise<void>;
 
@@ -36,10 +36,10 @@ export interface Process {
 }
 
 export interface Ending {
-  /** In words: `exited with code 1`. */
+  /** In words: `exited with code 1 after 0.1 s`. */
   readonly how: string;
-  /** It ended by a fault of its own: it must not be started again at once. */
-  readonly crashed: boolean;
+  /** How long, in ms from now, it must not be started again; 0: it may be at once. */
+  readonly restartIn: number;
 }
 
 /** `web.0` */

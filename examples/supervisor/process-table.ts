@@ -7,13 +7,18 @@ export interface ProcessTable {
   startOf(pid: number): string | undefined;
   /** The processes that have `variable` in their environment. */
   carriers(variable: string): readonly Carrier[];
+  /** What `pid` has started, and what that has started, as long as each one's parent lives. */
+  descendants(pid: number): readonly Listed[];
 }
 
-export interface Carrier {
+export interface Listed {
   readonly pid: number;
   /** The process group; its leader has it as its pid. */
   readonly group: number;
   readonly started: string;
+}
+
+export interface Carrier extends Listed {
   /** The value of the variable. */
   readonly value: string;
 }
@@ -29,8 +34,15 @@ export const procTable: ProcessTable = {
           ?.split('\0')
           .find((entry) => entry.startsWith(`${variable}=`));
         const stat = value === undefined ? undefined : statOf(Number(name));
-        return stat === undefined ? [] : [{ ...stat, pid: Number(name), value: (value as string).slice(variable.length + 1) }];
+        return stat === undefined ? [] : [{ ...stat, value: (value as string).slice(variable.length + 1) }];
       }),
+  descendants: (pid) =>
+    below(
+      pid,
+      readdirSync('/proc')
+        .filter((name) => /^\d+$/.test(name))
+        .flatMap((name) => statOf(Number(name)) ?? []),
+    ),
 };
 
 /** Elsewhere: asks `ps`, which is slower, and knows a start to the second. */
@@ -43,20 +55,41 @@ export const psTable: ProcessTable = {
       const started = rest === undefined || value === undefined ? undefined : parseStart(rest);
       return started === undefined ? [] : [{ pid: Number(pid), group: Number(group), started, value: value as string }];
     }),
+  descendants: (pid) =>
+    below(
+      pid,
+      ps('-A', '-o', `pid=,ppid=,pgid=,${STATE_AND_START}`).flatMap((line) => {
+        const [, pid, parent, group, rest = ''] = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
+        const started = parseStart(rest);
+        return started === undefined ? [] : [{ pid: Number(pid), parent: Number(parent), group: Number(group), started }];
+      }),
+    ),
 };
 
 export const processTable = existsSync('/proc/self/stat') ? procTable : psTable;
 
 const STATE_AND_START = 'stat=,lstart=';
 
-function statOf(pid: number): Pick<Carrier, 'group' | 'started'> | undefined {
+interface Child extends Listed {
+  readonly parent: number;
+}
+
+function below(pid: number, all: readonly Child[]): readonly Child[] {
+  const childrenOf = (pid: number) => all.filter(({ parent }) => parent === pid);
+  const found = childrenOf(pid);
+  // It grows while it is walked over.
+  for (const child of found) found.push(...childrenOf(child.pid));
+  return found;
+}
+
+function statOf(pid: number): Child | undefined {
   const stat = read(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
   // The second field is the name in brackets, which may itself contain blanks and brackets.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const [state, group, started] = [fields[0] as string, fields[2], fields[19] as string];
+  const [state, parent, group, started] = [fields[0] as string, fields[1], fields[2], fields[19] as string];
   // Ticks since the boot, so which boot it was belongs to it.
-  return 'ZX'.includes(state) ? undefined : { group: Number(group), started: `${boot()}-${started}` };
+  return 'ZX'.includes(state) ? undefined : { pid, parent: Number(parent), group: Number(group), started: `${boot()}-${started}` };
 }
 
 let bootId: string | undefined;

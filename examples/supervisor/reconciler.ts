@@ -1,4 +1,4 @@
-import type { Reconciler } from 'kreconciler';
+import { type Reconciler, RetryError } from 'kreconciler';
 import { all } from './all.js';
 import { nameOf, type Process, type Processes, type Services } from './ports.js';
 import type { Service } from './service.js';
@@ -34,22 +34,32 @@ export function supervise({ services, processes, tell = () => undefined }: World
     try {
       const found = await processes.list(id);
       const kept = keep(found, service);
-      const others = found.filter((process) => !kept.has(process));
+      // What has crashed rests, whichever event has called: nothing makes its backoff shorter.
+      const resting = found.filter((process) => restartIn(process) > 0 && isWanted(process, service));
+      const others = found.filter((process) => !kept.has(process) && !resting.includes(process));
       // All that must go has gone before anything starts: the old web server holds the port of the new one.
       await all(others.map((process) => processes.stop(process, signal)));
-      // A crash is the failure of the run that buries it; what starts the process anew is the retry, after its backoff.
-      const crashed = others.filter((process) => process.ending?.crashed === true && isWanted(process, service));
-      const taken = new Set([...kept, ...crashed].map(({ replica }) => replica));
+      const taken = new Set([...kept, ...resting].map(({ replica }) => replica));
       await all(
         numbers(service)
           .filter((replica) => !taken.has(replica))
           .map((replica) => processes.start(id, replica, service as Service, signal)),
       );
-      if (crashed.length > 0) throw new Error(crashed.map((process) => `${nameOf(process)} ${process.ending?.how ?? ''}`).join(', '));
+      // Also what has ended as soon as it was started. The retry comes when the first of them may be started again.
+      const down = (await processes.list(id)).filter((process) => process.ending !== undefined && isWanted(process, service));
+      if (down.length > 0) throw new RetryError(down.map(inWords).join(', '), Math.min(...down.map(restartIn)));
     } finally {
       await status();
     }
   };
+}
+
+function restartIn({ ending }: Process): number {
+  return ending?.restartIn ?? 0;
+}
+
+function inWords(process: Process): string {
+  return `${nameOf(process)} ${process.ending?.how ?? 'runs'}`;
 }
 
 /** The processes that may go on: alive, wanted, and one a number. */

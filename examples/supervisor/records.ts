@@ -11,6 +11,8 @@ export interface ProcessRecord {
   readonly pid: number;
   /** See ProcessTable.startOf. A pid alone says nothing: it is given again. */
   readonly started: string;
+  /** The control group that it is in, if there are such. */
+  readonly cgroup?: string | undefined;
 }
 
 /** The records of what was started, one file a process, in a folder a service: `<state>/services/<id>/<key>.json`. */
@@ -30,10 +32,12 @@ export class Records {
   }
 
   all(): readonly ProcessRecord[] {
-    return readdirSync(this.#root).flatMap((id) =>
-      readdirSync(this.folder(id))
+    // Somebody may have put other things there.
+    const folders = readdirSync(this.#root, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    return folders.flatMap(({ name: id }) =>
+      readdirSync(join(this.#root, id))
         .filter((name) => name.endsWith('.json'))
-        .flatMap((name) => parseRecord(readFileSync(join(this.folder(id), name), 'utf8'))),
+        .flatMap((name) => readRecord(join(this.#root, id, name))),
     );
   }
 
@@ -49,12 +53,12 @@ export class Records {
   }
 }
 
-/** A file that is no record is passed over: its process is found by the mark that it carries. */
-function parseRecord(text: string): readonly ProcessRecord[] {
+/** What is no record is passed over: its process is found by the mark that it carries. */
+function readRecord(path: string): readonly ProcessRecord[] {
   try {
-    const { key, id, replica, version, pid, started } = JSON.parse(text) as ProcessRecord;
+    const { key, id, replica, version, pid, started, cgroup } = JSON.parse(readFileSync(path, 'utf8')) as ProcessRecord;
     const known = [key, id, version, started].every((value) => typeof value === 'string') && [replica, pid].every(Number.isInteger);
-    return known ? [{ key, id, replica, version, pid, started }] : [];
+    return known ? [{ key, id, replica, version, pid, started, cgroup: typeof cgroup === 'string' ? cgroup : undefined }] : [];
   } catch {
     return [];
   }
@@ -66,12 +70,12 @@ function parseRecord(text: string): readonly ProcessRecord[] {
  */
 export const MARK = 'KRECONCILER_SUPERVISOR';
 
-export function markOf(state: string, { key, replica, version, id }: Omit<ProcessRecord, 'pid' | 'started'>): string {
+export function markOf(state: string, { key, replica, version, id }: Omit<ProcessRecord, 'pid' | 'started' | 'cgroup'>): string {
   return [state, key, replica, version, encodeURIComponent(id)].join('/');
 }
 
 /** What a mark says, if it is one of this state. */
-export function parseMark(state: string, mark: string): Omit<ProcessRecord, 'pid' | 'started'> | undefined {
+export function parseMark(state: string, mark: string): Omit<ProcessRecord, 'pid' | 'started' | 'cgroup'> | undefined {
   const [owner, key = '', replica, version = '', id = ''] = mark.split('/');
   return owner === state ? { key, replica: Number(replica), version, id: decodeURIComponent(id) } : undefined;
 }

@@ -49,6 +49,10 @@ describe.each(tables)('the process table of %s', (_, table) => {
         ['a/0/%20', child.pid],
       ]);
       expect(carriers.find(({ pid }) => pid === child.pid)?.started).toBe(table.startOf(child.pid!));
+      const grandchild = carriers.find(({ pid }) => pid !== child.pid)!;
+      const { pid, group, started } = grandchild;
+      expect(table.descendants(process.pid)).toContainEqual(expect.objectContaining({ pid, group, started }));
+      expect(table.descendants(child.pid!).map((below) => below.pid)).toEqual([pid]);
     } finally {
       process.kill(-child.pid!, 'SIGKILL');
     }

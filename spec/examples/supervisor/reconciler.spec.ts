@@ -5,8 +5,8 @@ import { type Status, supervise } from '../../../examples/supervisor/reconciler.
 import type { Service } from '../../../examples/supervisor/service.js';
 
 const service = (replicas: number, version = 'v1'): Service => ({ command: ['true'], env: {}, folder: '/srv', replicas, version });
-const crashed: Ending = { how: 'exited with code 3', crashed: true };
-const killed: Ending = { how: 'was ended by SIGKILL', crashed: false };
+const crashed: Ending = { how: 'exited with code 3', restartIn: 500 };
+const killed: Ending = { how: 'was ended by SIGKILL', restartIn: 0 };
 
 /** The processes are strings such as `web.0 v1`, and so is what was done: `stop web.0 v1`. */
 class World implements Processes {
@@ -15,6 +15,8 @@ class World implements Processes {
   readonly done: string[] = [];
   /** What cannot be done. */
   readonly refused = new Set<string>();
+  /** How whatever is started ends at once. */
+  ending: Ending | undefined;
   processes: Process[] = [];
   #pid = 0;
 
@@ -35,7 +37,7 @@ class World implements Processes {
   async start(id: string, replica: number, { version }: Service): Promise<void> {
     this.#do(`start ${id}.${replica} ${version}`);
     if (this.running.some((name) => name.startsWith(`${id}.${replica} `))) throw new Error(`${id}.${replica} runs twice`);
-    this.has(id, replica, version);
+    this.has(id, replica, version, this.ending);
   }
 
   async stop(process: Process): Promise<void> {
@@ -109,13 +111,30 @@ describe('supervise', () => {
     expect(world.done).toEqual([]);
   });
 
-  it('should fail by a crash, and leave the restart to the retry', async () => {
+  it('should fail by a crash until its rest is over, and start it anew then, however often it is called meanwhile', async () => {
     const world = new World().has('web', 0, 'v1', crashed);
     world.wanted.set('web', service(2));
-    await expect(world.reconcile('web')).rejects.toThrow('web.0 exited with code 3');
-    expect(world.running).toEqual(['web.1 v1']);
+    for (let times = 0; times < 3; times++) {
+      await expect(world.reconcile('web')).rejects.toMatchObject({ message: 'web.0 exited with code 3', retryDelay: 500 });
+      expect(world.running).toEqual(['web.1 v1']);
+    }
+    world.processes = world.processes.map((process) => (process.ending === crashed ? { ...process, ending: killed } : process));
     await world.reconcile('web');
     expect(world.running).toEqual(['web.1 v1', 'web.0 v1']);
+  });
+
+  it('should try again when the first of several may be started again', async () => {
+    const world = new World().has('web', 0, 'v1', crashed).has('web', 1, 'v1', { ...crashed, restartIn: 200 });
+    world.wanted.set('web', service(2));
+    await expect(world.reconcile('web')).rejects.toMatchObject({ retryDelay: 200 });
+  });
+
+  it('should fail by what has ended as soon as it was started', async () => {
+    const world = new World();
+    world.wanted.set('web', service(1));
+    world.ending = crashed;
+    await expect(world.reconcile('web')).rejects.toMatchObject({ message: 'web.0 exited with code 3', retryDelay: 500 });
+    expect(world.done).toEqual(['start web.0 v1']);
   });
 
   it('should start nothing while something old cannot be stopped', async () => {

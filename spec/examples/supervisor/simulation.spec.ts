@@ -36,8 +36,8 @@ const supervisor: Scenario<World> = {
       const victim = oneOf(random, living);
       if (victim === undefined) return;
       const ending = oneOf(random, [
-        { how: 'exited with code 1', crashed: true },
-        { how: 'was ended by SIGKILL', crashed: false },
+        { how: 'exited with code 1', restartIn: 700 },
+        { how: 'was ended by SIGKILL', restartIn: 0 },
       ]);
       processes[processes.indexOf(victim)] = { ...victim, ending: ending! };
     },
@@ -47,7 +47,7 @@ const supervisor: Scenario<World> = {
     exits: { on: ['die'] },
     resync: { every: 60_000, list: idsOf },
   },
-  reconciler: () => (id, context) => {
+  reconciler: () => async (id, context) => {
     const { read, effect } = context;
     const reconciler = supervise({
       services: { read: (id) => read(({ services }) => services[id]) },
@@ -65,7 +65,17 @@ const supervisor: Scenario<World> = {
           }),
       },
     });
-    return reconciler(id, context);
+    try {
+      await reconciler(id, context);
+    } catch (error) {
+      // There is no clock in this world: what rests has rested by the next run.
+      await effect('rest', ({ processes }) => {
+        processes.forEach((process, index) => {
+          if (process.id === id && !isAlive(process)) processes[index] = { ...process, ending: { how: 'ended', restartIn: 0 } };
+        });
+      });
+      throw error;
+    }
   },
   converged: ({ services, processes }) =>
     processes.every((process) => isAlive(process) && services[process.id]?.version === process.version) &&

@@ -1,6 +1,19 @@
-import { existsSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { groupOf } from '../../../examples/supervisor/cgroups.js';
+import { shortHash } from '../../../examples/supervisor/state.js';
 import { bundled } from '../../support/bundled.js';
 import { sleepers, uniqueSleep } from '../../support/sleepers.js';
 import { Place } from '../../support/supervisor.js';
@@ -20,6 +33,20 @@ const sleep = (seconds: string, replicas = 1) => ({ command: ['sleep', seconds],
 
 /** One that does not hear SIGTERM; its sleep is a process of its own. */
 const deaf = (seconds: string) => ({ command: ['sh', '-c', `trap '' TERM; sleep ${seconds}; sleep ${seconds}`] });
+
+/** Whether this user may divide the control group that we are in. */
+function hasCgroups(): boolean {
+  const own = groupOf('self');
+  if (own === undefined) return false;
+  try {
+    accessSync(join(own, 'cgroup.procs'), constants.W_OK);
+    mkdirSync(join(own, 'kreconciler-probe'));
+    rmdirSync(join(own, 'kreconciler-probe'));
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** The lock is taken by then, and the folder is watched within the same tick or so. */
 const begun = (place: Place) => until('the supervisor has begun', () => existsSync(join(place.state, 'services')));
@@ -178,7 +205,7 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
     place.write('web', { command: ['sh', '-c', 'sleep 2.5; exit 4'] });
     const supervisor = place.supervise();
     const failed = await supervisor.step('web', 'requeued');
-    expect(failed.error?.message).toBe('web.0 exited with code 4');
+    expect(failed.error?.message).toMatch(/^web\.0 exited with code 4 after \d\.\d s$/);
     await supervisor.step('web', 'succeeded', supervisor.steps.indexOf(failed));
   });
 
@@ -206,6 +233,24 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
     clearInterval(again);
     await running(a, 0);
   });
+
+  it.runIf(hasCgroups())(
+    'should stop what has left its group, its environment and its parent, also what an earlier supervisor has started',
+    async () => {
+      await using place = aPlace();
+      const [lost, seconds] = [uniqueSleep(), uniqueSleep()];
+      place.write('web', { command: ['sh', '-c', `(setsid env -i sleep ${lost} &); exec sleep ${seconds}`] });
+      const first = place.supervise();
+      await Promise.all([running(lost, 1), running(seconds, 1)]);
+      await first.step('web', 'succeeded');
+      await first.kill('SIGKILL');
+      const second = place.supervise();
+      await second.step('web', 'succeeded');
+      await second.kill('SIGTERM');
+      expect([...sleepers(lost), ...sleepers(seconds)]).toEqual([]);
+      expect(readdirSync(groupOf('self')!)).not.toContain(`kreconciler-${shortHash(place.state)}`);
+    },
+  );
 
   it('should go on with what runs after it was itself killed, and mend what has changed meanwhile', async () => {
     await using place = aPlace();
