@@ -87,7 +87,8 @@ function member(directory: string, name: string, client: number, peer: number, c
       await start();
     },
     stop: async () => {
-      await end();
+      server?.kill('SIGKILL');
+      await ended();
       await rm(directory, { recursive: true, force: true });
     },
   };

@@ -1,0 +1,89 @@
+import { defer, Observable, repeat, retry, type Subscription, switchMap, tap, throwError } from 'rxjs';
+import { after } from '../../operators/after.js';
+import { Gateway, type GatewayConfig } from './gateway.js';
+import { isRefusal } from './etcd-error.js';
+import type { LeaseAnswer } from './messages.js';
+
+/** A session is a lease, which etcd gives up when it has heard nothing of it for its time to live. */
+export interface SessionConfig extends GatewayConfig {
+  /** How long etcd is to wait, in ms. It counts in seconds, and has a least. */
+  readonly ttl: number;
+}
+
+/** A lease that is alive. */
+export interface Session {
+  readonly gateway: Gateway;
+  /** Put beside a key, it makes the key go when the session ends. */
+  readonly lease: string;
+}
+
+/**
+ * Emits a session, keeps it alive, and errors when it is lost or may be soon: never completes. It is renewed every quarter of
+ * its time to live, and counts as lost three quarters of that time after the last renewal that was answered had been *sent*
+ * (H6): by then etcd has kept it a quarter longer, at the least. Unsubscribing ends it.
+ */
+export function session(config: SessionConfig): Observable<Session> {
+  return defer(() => {
+    const gateway = new Gateway(config);
+    return gateway
+      .ask<LeaseAnswer>('lease/grant', { TTL: Math.ceil(config.ttl / 1_000) })
+      .pipe(switchMap(({ ID: lease = '', TTL }) => alive({ gateway, lease }, Number(TTL) * 1_000, config)));
+  });
+}
+
+function alive(session: Session, ttl: number, { scheduler }: SessionConfig): Observable<Session> {
+  const beat = ttl / 4;
+  const life = 3 * beat;
+  // Made by hand: the timer of a renewal outlives its request, and ends with the one that comes after.
+  return new Observable((subscriber) => {
+    let armed: Subscription | undefined;
+    let isLost = false;
+    const lose = (error: unknown): void => {
+      isLost = armed !== undefined;
+      subscriber.error(error);
+    };
+    const runsOut = after(life, scheduler).pipe(
+      tap(() => {
+        lose(new Error(`etcd has not answered for ${life} ms, and will end the session`));
+      }),
+    );
+    const renewal = defer(() => {
+      const next = runsOut.subscribe();
+      subscriber.add(next);
+      return session.gateway.ask<LeaseAnswer>('lease/keepalive', { ID: session.lease }).pipe(
+        tap({
+          next: ({ TTL = '0' }) => {
+            if (Number(TTL) <= 0) throw new SessionLostError();
+            const isFirst = armed === undefined;
+            armed?.unsubscribe();
+            armed = next;
+            if (isFirst) subscriber.next(session);
+          },
+          error: () => {
+            next.unsubscribe();
+          },
+        }),
+      );
+    });
+    const again = (error: unknown): Observable<unknown> =>
+      armed === undefined || error instanceof SessionLostError || isRefusal(error) ? throwError(() => error) : after(beat / 4, scheduler);
+    // Not one that is lost: what has run in it may still be ending, and is given the rest of its time for that.
+    subscriber.add(() => {
+      if (!isLost) end(session);
+    });
+    return renewal.pipe(retry({ delay: again }), repeat({ delay: () => after(beat, scheduler) })).subscribe({ error: lose });
+  });
+}
+
+/** If etcd does not hear it, the time to live ends it. */
+function end({ gateway, lease }: Session): void {
+  gateway.ask('lease/revoke', { ID: lease }).subscribe({ error: () => undefined });
+}
+
+class SessionLostError extends Error {
+  override readonly name = 'SessionLostError';
+
+  constructor() {
+    super('etcd has ended the session');
+  }
+}
