@@ -52,9 +52,11 @@ export function reconnecting<T>(
         concatMap(() => lasted),
         takeUntil(over),
       );
-      const attempted = attempt(() => {
-        succeeded.next();
-      }).pipe(tap({ complete: () => over.next() }));
+      const attempted = defer(() =>
+        attempt(() => {
+          succeeded.next();
+        }),
+      ).pipe(tap({ complete: () => over.next() }));
       return merge(lasting, attempted);
     }).pipe(retry({ delay: again }));
   });
