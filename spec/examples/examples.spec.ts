@@ -63,6 +63,13 @@ describe.concurrent('an example', { timeout: 60_000 }, () => {
     expect(stdout).toMatch(/All streams are complete; the one over HTTP broke off 2 times\n$/);
   });
 
+  it('should be gallery: it finds a bug, and runs the version without it', async () => {
+    expect(await npm('example:gallery')).toMatch(/^stale-read +Creates what its read did not show/m);
+    const stdout = await npm('example:gallery', 'stale-read');
+    expect(stdout).toMatch(/^The smallest schedule that shows it/m);
+    expect(stdout).toMatch(/What mends it: .*\nThe fixed version passed 1,000 runs\n$/);
+  });
+
   it('should be custom-loop: lanes do not wait for each other, and an id runs once for three changes', async () => {
     const stdout = await npm('example:custom-loop');
     const lines = stdout.split('\n').map((line) => line.replace(/^.* ms {2}lane +/, ''));
