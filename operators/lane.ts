@@ -19,12 +19,13 @@ import { after } from './after.js';
 import type { Attempt } from './attempt.js';
 import type { ReconcileSettings } from './config.js';
 import type { DelayScheduler } from './delay-scheduler.js';
+import type { Entry } from './entry.js';
 import type { Outcome } from './outcome.js';
 import type { Trampoline } from './trampoline.js';
 import { Runner, type RunObserver } from './runner.js';
 import type { Tick } from './tick-grid.js';
 import type { Reconciler, Trigger } from './types.js';
-import { type Entry, Workqueue } from './workqueue.js';
+import { Workqueue } from './workqueue.js';
 
 /** What the lanes of one loop share. */
 export interface LaneConfig {
@@ -100,6 +101,8 @@ class Lane implements RunObserver {
   #busy = false;
   /** The one that is going on. */
   #turn: Subscriber<never> | undefined;
+  /** What runs. */
+  #current: Entry | undefined;
 
   constructor(reconciler: Reconciler, worker: number, { settings, trampoline, Context }: LaneConfig) {
     this.#settings = settings;
@@ -184,8 +187,9 @@ class Lane implements RunObserver {
       () => error,
       (open) => {
         const at = this.#now();
+        const entry = this.#ended();
         this.#record(() => {
-          this.queue.fail({ failure: 'timeout', error }, at, open);
+          this.queue.fail(entry, { failure: 'timeout', error }, at, open);
         });
       },
     );
@@ -201,7 +205,9 @@ class Lane implements RunObserver {
   reset(): void {
     if (this.#defer(() => this.reset())) return;
     this.#runner.cut(aborted('The term of this loop has ended'), (open) => {
-      this.queue.reset(this.#now(), open);
+      const at = this.#now();
+      this.queue.reset(at);
+      if (this.#current !== undefined) this.queue.cut(this.#ended(), at, open);
     });
     this.#trampoline.flush(this.#advance);
     this.#rest();
@@ -210,7 +216,7 @@ class Lane implements RunObserver {
   stop(): void {
     if (this.#ending === 'stopping' || this.#defer(() => this.stop())) return;
     this.#ending = 'stopping';
-    this.queue.stop(this.#now());
+    this.queue.close('stopped', this.#now());
     this.#awaitGrace();
     this.#go();
   }
@@ -238,9 +244,10 @@ class Lane implements RunObserver {
   };
 
   readonly #advance = (): void => {
-    while (this.#turn !== undefined && this.queue.running === undefined && !this.#closed && !this.#trampoline.isClosed) {
+    while (this.#turn !== undefined && this.#current === undefined && !this.#closed && !this.#trampoline.isClosed) {
       const entry = this.queue.start(this.#endedAt ?? this.#now());
       this.#endedAt = undefined;
+      this.#current = entry;
       if (entry === undefined) {
         this.#endTurn();
         return;
@@ -271,11 +278,18 @@ class Lane implements RunObserver {
     if (!this.#isRunning(entry)) return;
     this.#runner.recorded();
     this.#endedAt = at;
-    if (outcome.failure === undefined) this.queue.succeed(outcome.requeueDelay, at);
+    this.#ended();
+    if (outcome.failure === undefined) this.queue.succeed(entry, outcome.requeueDelay, at);
     else
       this.#record(() => {
-        this.queue.fail(outcome, at);
+        this.queue.fail(entry, outcome, at);
       });
+  }
+
+  #ended(): Entry {
+    const entry = this.#current as Entry;
+    this.#current = undefined;
+    return entry;
   }
 
   /** Notes a failure, for which users are asked: what they say meanwhile is heard only afterwards, for nothing may change half of a state. */
@@ -313,6 +327,7 @@ class Lane implements RunObserver {
     // eslint-disable-next-line rxjs-x/no-ignored-error -- it cannot fail
     this.#grace ??= after(this.#settings.shutdownGrace, this.#settings.scheduler).subscribe(() => {
       this.#runner.cut(aborted('The loop was stopped'), () => {
+        this.#current = undefined;
         this.queue.giveUp(this.#now());
       });
       this.#trampoline.flush();
@@ -321,7 +336,7 @@ class Lane implements RunObserver {
   }
 
   #isRunning(entry: Entry): boolean {
-    return this.queue.running === entry && !this.#closed;
+    return this.#current === entry && !this.#closed;
   }
 
   #now(): number {

@@ -16,6 +16,10 @@ export class LinkedList<T extends LinkedListNode<T>> {
     return this.#first === undefined;
   }
 
+  get first(): T | undefined {
+    return this.#first;
+  }
+
   push(node: T): void {
     node.previous = this.#last;
     if (this.#last === undefined) this.#first = node;

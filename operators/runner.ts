@@ -6,7 +6,7 @@ import { isAsyncIterable, isObservableInput, isPromiseLike } from './observable-
 import { type Outcome, outcomeOf } from './outcome.js';
 import { report } from './report.js';
 import type { Reconciler } from './types.js';
-import type { Entry } from './workqueue.js';
+import type { Entry } from './entry.js';
 
 /** What becomes of runs that did not end while they were called. */
 export interface RunObserver {

@@ -1,10 +1,15 @@
 import { type Backoff, delayBy } from './backoff.js';
+import { Claim, Entry, NO_STREAMS, type Special } from './entry.js';
 import { isTerminal, retryDelayOf } from './errors.js';
-import { hashOf, IdIndex, type IdNode } from './id-index.js';
-import { LinkedList, type LinkedListNode } from './linked-list.js';
+import { shown } from './expected.js';
+import { hashOf, IdIndex } from './id-index.js';
+import { LinkedList } from './linked-list.js';
+import { fifo } from './orders/fifo.js';
+import type { ReadyItem, ReadyQueue } from './orders/ready-queue.js';
 import type { Failed } from './outcome.js';
+import { Pauses } from './pauses.js';
 import { type Tick, TickGrid } from './tick-grid.js';
-import type { Reason, Step, Trigger } from './types.js';
+import type { Dropped, Reason, Step, Trigger } from './types.js';
 
 /** The part of a loop's configuration that rules one lane; each field is explained at `ReconcileConfig`. */
 export interface WorkqueueConfig {
@@ -13,57 +18,12 @@ export interface WorkqueueConfig {
   readonly delayQueueSize: number;
   readonly delayResolution: number;
   readonly backoff: Backoff;
+  readonly cooldown?: number;
+  readonly order?: () => ReadyQueue;
 }
 
-/** What is remembered of an id from a failure until its next success (R3) or until it is dropped (R4). */
-interface Retry {
-  /** Failures in a row that count; 0 if the id was dropped while dirty and starts afresh after the embargo. */
-  readonly failures: number;
-  /** Not before this tick, whatever arrives (E1). */
-  readonly notBefore: Tick<Entry>;
-  /** When the retry is due. An event may let it run before: then it is early. */
-  readonly deadline: Tick<Entry>;
-  /** The id became ready before its deadline: should that run fail, it spends nothing and the deadline stands. */
-  early: boolean;
-}
-
-const NO_STREAMS: readonly string[] = [];
-
-/** An id that is not idle. It is in exactly one state, and in at most one list: the ready ids, or a tick's members. */
-export class Entry implements LinkedListNode<Entry>, IdNode<Entry> {
-  previous: Entry | undefined = undefined;
-  next: Entry | undefined = undefined;
-  nextInBucket: Entry | undefined = undefined;
-  sequence = 0;
-  state: 'ready' | 'waiting' | 'running' | 'abandoned' = 'ready';
-  reason: Reason = 'event';
-  /** Who asked for the next run, or the one that is on, since the last success or drop. */
-  streams: readonly string[] = NO_STREAMS;
-  /** Dirty: who asked while it could not start, running or abandoned. */
-  dirty: readonly string[] | undefined = undefined;
-  /** Since when it is ready or running. */
-  since = 0;
-  /** An event made it ready, so it counts against `workerQueueSize`. */
-  counted = false;
-  retry: Retry | undefined = undefined;
-  /** The wake-up it waits for. */
-  tick: Tick<Entry> | undefined = undefined;
-
-  constructor(
-    readonly id: string,
-    readonly hash: number,
-  ) {}
-
-  /** 1 = first run, 2 = first retry. */
-  get attempt(): number {
-    return (this.retry?.failures ?? 0) + 1;
-  }
-
-  /** Dropped while dirty: it waits out its embargo, and does not count against `delayQueueSize`. */
-  get isCooling(): boolean {
-    return this.retry?.failures === 0;
-  }
-}
+/** Why work is dropped that did not fail. */
+export type Closing = 'stopped' | 'moved';
 
 /**
  * The life of the ids of one lane: a pure state machine, without clock and without RxJS. Each method is one thing that
@@ -74,27 +34,38 @@ export class Entry implements LinkedListNode<Entry>, IdNode<Entry> {
  * |---|---|---|---|---|---|
  * | idle | ready; or refused if full | | | | |
  * | ready | merged | | | | |
- * | waiting | ready; or pulled forward (E1) | ready | | | |
- * | running | merged, dirty | | idle | waiting | waiting, or idle if dropped |
+ * | waiting | ready; or pulled forward (E1); or dirty, if it rests (W5) | ready | | | |
+ * | running | merged, dirty | | idle, or rests | waiting | waiting, or idle if dropped |
  * | running, dirty | merged | | ready | ready | waiting until the embargo ends |
  * | abandoned | merged, dirty | held | | | |
  *
- * Invariants: `#ready` holds just the entries in state ready, in the order in which they became so; an entry waits if
- * and only if it is a member of its `tick` (an abandoned one may be one too); one entry at most is running.
+ * A paused id is in one of these states too, but does not become ready: events make it dirty, its wake-up is held (C1).
+ *
+ * Invariants: each entry in state ready stands either in the order or, if it is forced, in the line before it, or it is parked
+ * because it is paused; an entry is a member of its `tick`, if it has one, and then it is waiting or abandoned.
  */
 export class Workqueue {
   readonly #entries = new IdIndex<Entry>();
-  readonly #ready = new LinkedList<Entry>();
+  readonly #forced = new LinkedList<Entry>();
   readonly #ticks: TickGrid<Entry>;
-  #running: Entry | undefined;
+  #order: ReadyQueue | undefined;
+  /** How many items stand in the order, and how many runs that it began are on. */
+  #ordered = 0;
+  #begun = 0;
+  #running = 0;
   #readyByEvent = 0;
   #waiting = 0;
+  #resting = 0;
   #abandoned = 0;
-  #stopping = false;
+  #closing: Closing | undefined;
   /** The last list of one stream; nearly all lists are equal to it, so one serves them all. */
   #lastStreams = NO_STREAMS;
 
-  /** @param arm - called for each tick that someone waits for; `wake` must be called when it is due */
+  /**
+   * @param arm - called for each tick that someone waits for; `wake` must be called when it is due
+   * @param pauses - what is paused in the loop; `resume` must be called after something is not any more
+   * @param broken - told once if `config.order` breaks its rules; nothing starts after that
+   */
   constructor(
     readonly worker: number,
     readonly config: WorkqueueConfig,
@@ -103,11 +74,20 @@ export class Workqueue {
       push(step: Step): unknown;
     },
     arm: (tick: Tick<Entry>) => void,
+    readonly pauses = new Pauses(),
+    readonly broken: (error: Error) => void = (error) => {
+      throw error;
+    },
   ) {
     this.#ticks = new TickGrid(config.delayResolution, arm);
+    try {
+      this.#order = (config.order ?? fifo)();
+    } catch (error) {
+      this.#break('it could not be made', error);
+    }
   }
 
-  /** How many ids are not idle. */
+  /** How many ids are not idle; those that rest are counted. */
   get size(): number {
     return this.#entries.size;
   }
@@ -117,62 +97,104 @@ export class Workqueue {
     return this.#abandoned;
   }
 
-  get running(): Entry | undefined {
+  /** How many of them only rest: nothing is left to do for them. */
+  get resting(): number {
+    return this.#resting;
+  }
+
+  /** How many runs are on. */
+  get running(): number {
     return this.#running;
   }
 
+  /** Whether `start` may have something to start. */
   get hasReady(): boolean {
-    return !this.#ready.isEmpty;
+    return !this.pauses.all && (this.#ordered > 0 || !this.#forced.isEmpty) && this.#order !== undefined;
   }
 
   get entries(): Iterable<Readonly<Entry>> {
     return this.#entries.values();
   }
 
-  /** An event. Makes exactly one of enqueued, merged, rejected (A1). */
-  offer(trigger: Trigger, at: number): void {
-    const { id } = trigger;
+  /**
+   * An event. Makes exactly one of enqueued, merged, rejected (A1).
+   *
+   * @returns the entry whose run it supersedes (W7)
+   */
+  offer(trigger: Trigger, at: number): Entry | undefined {
+    const { id, stream } = trigger;
     const hash = hashOf(id);
     const entry = this.#entries.get(id, hash);
-    if (entry === undefined || (entry.state === 'waiting' && entry.retry?.notBefore.fired !== false)) {
-      this.#admit(entry, trigger, hash, at);
-      return;
+    const priority = priorityOf(trigger);
+    const isForced = trigger.force === true;
+    if (this.pauses.has(id)) {
+      if (isForced) this.#reject(trigger, 'paused', at);
+      else this.#offerPaused(entry, trigger, hash, priority, at);
+      return entry?.state === 'running' && priority >= 0 && !isForced ? entry : undefined;
     }
-    if (entry.state === 'running' || entry.state === 'abandoned') {
-      entry.dirty = this.#joined(entry.dirty ?? NO_STREAMS, trigger.stream);
-    } else {
-      entry.streams = this.#joined(entry.streams, trigger.stream);
-      if (entry.state === 'waiting') this.#pullForward(entry);
+    if (entry === undefined) {
+      this.#admit(undefined, trigger, hash, priority, isForced, at);
+      return undefined;
+    }
+    switch (entry.state) {
+      case 'running':
+      case 'abandoned':
+        this.#mark(entry, stream, priority);
+        if (isForced) special(entry).isForced = true;
+        break;
+      case 'ready':
+        entry.streams = this.#joined(entry.streams, stream);
+        this.#raise(entry, priority, at);
+        if (isForced) this.#force(entry);
+        break;
+      case 'waiting':
+        // A minor event pulls no retry forward (W8); nobody but `force` passes an embargo or a rest (E1, W5).
+        if (isForced || (entry.hold?.notBefore.fired !== false && !(entry.hasFailed && priority < 0))) {
+          this.#admit(entry, trigger, hash, priority, isForced, at);
+          return undefined;
+        }
+        this.#await(entry, stream, priority);
     }
     this.steps.push({ kind: 'merged', id, worker: this.worker, at, trigger });
+    return entry.state === 'running' && priority >= 0 ? entry : undefined;
   }
 
-  /** The next ready id starts. It is the running one until it has succeeded or failed, or all is reset or given up. */
+  /** The next ready id starts, if one may. It runs until it succeeds, fails or is cut. */
   start(at: number): Entry | undefined {
-    const entry = this.#ready.shift();
+    if (!this.hasReady) return undefined;
+    const entry = this.#forced.shift() ?? this.#shift();
     if (entry === undefined) return undefined;
+    const { special: of } = entry;
+    if (of?.isForced === true) of.hasForcedRun = true;
+    else this.#begun++;
+    if (of !== undefined) of.isForced = of.isDiscarded = false;
     const { id, attempt, reason, streams } = entry;
     const waited = elapsed(entry, at);
     this.#uncount(entry);
     entry.state = 'running';
     entry.since = at;
-    this.#running = entry;
+    this.#running++;
     this.steps.push({ kind: 'started', id, worker: this.worker, at, attempt, reason, streams, waited });
     return entry;
   }
 
   /** The run ended well, and the id wants to run again after `requeueDelay` ms unless that is 0. */
-  succeed(requeueDelay: number, at: number): void {
-    const { entry, id, attempt, took } = this.#ended(at);
+  succeed(entry: Entry, requeueDelay: number, at: number): void {
+    const { id, attempt, took } = this.#ended(entry, at);
     const { worker } = this;
+    const { cooldown = 0, delayQueueSize } = this.config;
+    const ending = this.#endingOf(entry);
     this.#forget(entry);
-    if (requeueDelay === 0 || entry.dirty !== undefined || this.#stopping) {
+    entry.state = 'waiting';
+    if (requeueDelay === 0 || entry.dirty !== undefined || ending !== undefined) {
       this.steps.push({ kind: 'succeeded', id, worker, at, attempt, took });
-      if (entry.dirty === undefined) this.#entries.remove(entry);
-      else this.#enqueueDirty(entry, at);
-    } else if (this.#waiting < this.config.delayQueueSize) {
-      this.#wait(entry, 'requeue', this.#ticks.after(requeueDelay, at));
-      this.steps.push({ kind: 'requeued', id, worker, at, attempt, took, delay: requeueDelay });
+      if (cooldown > 0 && ending === undefined) this.#join(entry, this.#rest(entry, at));
+      this.#proceed(entry, at);
+    } else if (this.#waiting < delayQueueSize) {
+      const delay = Math.max(requeueDelay, cooldown);
+      if (cooldown > 0) this.#rest(entry, at);
+      this.#wait(entry, 'requeue', this.#ticks.after(delay, at));
+      this.steps.push({ kind: 'requeued', id, worker, at, attempt, took, delay });
     } else {
       this.#entries.remove(entry);
       this.steps.push({ kind: 'dropped', id, worker, at, attempt, took, reason: 'delay_queue_full' });
@@ -180,18 +202,21 @@ export class Workqueue {
   }
 
   /** The run failed. `open`: its promise has not settled, so it may still be doing things. */
-  fail({ failure, error }: Failed, at: number, open = false): void {
-    const { entry, id, attempt, took } = this.#ended(at);
+  fail(entry: Entry, failed: Failed, at: number, open = false): void {
+    const { id, attempt, took } = this.#ended(entry, at);
     const { worker } = this;
-    const early = entry.retry?.early === true;
-    const reason = this.#whyDropped(early ? attempt - 1 : attempt, error);
+    const { failure, error } = failed;
+    // A run that was early, or that was superseded, spends nothing.
+    const failures = entry.hold?.early === true || failure === 'superseded' ? attempt - 1 : attempt;
+    const reason = this.#whyDropped(entry, failures, failed);
     if (reason === undefined) {
-      const delay = this.#retry(entry, early ? attempt - 1 : attempt, error, at);
-      this.steps.push({ kind: 'requeued', id, worker, at, attempt, took, delay, failure, error });
+      const delay = this.#retry(entry, failures, failed, at, open);
+      const step = { kind: 'requeued', id, worker, at, attempt, took, delay, failure } as const;
+      this.steps.push(failure === 'superseded' ? step : { ...step, error });
     } else {
       this.steps.push({ kind: 'dropped', id, worker, at, attempt, took, reason, failure, error });
       this.#forget(entry);
-      if (this.#stopping) this.#dropDirty(entry, at);
+      if (this.#closing !== undefined) this.#dropDirty(entry, this.#closing, at);
       else if (entry.dirty !== undefined) this.#cool(entry, at);
     }
     this.#leave(entry, open, at);
@@ -203,10 +228,10 @@ export class Workqueue {
     for (let entry = tick.members.shift(); entry !== undefined; entry = tick.members.shift()) {
       entry.tick = undefined;
       // If a clock was set it may have been woken too soon. What has fired counts, whatever the clocks say (T4, E1).
-      const { retry } = entry;
-      if (retry?.notBefore.fired === false) this.#join(entry, retry.notBefore);
-      else if (retry?.deadline.fired === false && entry.reason === 'retry') this.#join(entry, retry.deadline);
-      else if (entry.state === 'waiting') this.#enqueueWaiting(entry, entry.reason, at);
+      const { hold } = entry;
+      if (hold?.notBefore.fired === false) this.#join(entry, hold.notBefore);
+      else if (hold?.deadline?.fired === false && entry.reason === 'retry') this.#join(entry, hold.deadline);
+      else if (entry.state === 'waiting') this.#proceed(entry, at);
     }
   }
 
@@ -214,124 +239,337 @@ export class Workqueue {
   release(entry: Entry, at: number): void {
     this.#abandoned--;
     this.steps.push({ kind: 'released', id: entry.id, worker: this.worker, at });
-    const { retry, dirty } = entry;
-    if (retry === undefined) {
-      if (dirty === undefined) this.#entries.remove(entry);
-      else this.#enqueueDirty(entry, at);
+    entry.state = 'waiting';
+    this.#proceed(entry, at);
+  }
+
+  /** `id`, if it was ready, is so no longer: it is paused. Called after `pauses` knows. */
+  pause(id: string): void {
+    const entry = this.#entries.get(id);
+    if (entry?.state !== 'ready') return;
+    this.#takeOut(entry);
+    special(entry).isParked = true;
+  }
+
+  /** What held `id`, or without one the whole loop, is gone: what came or fell due meanwhile becomes ready (C1). */
+  resume(id: string | undefined, at: number): void {
+    if (id === undefined) {
+      for (const entry of this.#entries.values()) this.#resume(entry, at);
       return;
     }
-    entry.state = 'waiting';
-    this.#takeDirty(entry);
-    if (entry.tick === undefined) this.#enqueueWaiting(entry, entry.reason, at);
-    else if (dirty !== undefined && retry.notBefore.fired) this.#enqueueWaiting(entry, 'event', at);
-    else if (dirty !== undefined) this.#pullForward(entry);
+    const entry = this.#entries.get(id);
+    if (entry !== undefined) this.#resume(entry, at);
   }
 
-  /** Nothing starts from now on: all work is dropped but the running one, which may finish (P2). */
-  stop(at: number): void {
-    this.#stopping = true;
-    for (let entry = this.#ready.shift(); entry !== undefined; entry = this.#ready.shift()) {
-      this.#uncount(entry);
-      this.#pushStopped(entry, at);
-      this.#forget(entry);
-      this.#entries.remove(entry);
+  /** Its retries, its mark and its wake-up are gone; what runs ends as while stopping (C3). */
+  discard(id: string, at: number): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return;
+    if (entry.state === 'running') {
+      this.#dropDirty(entry, 'discarded', at);
+      special(entry).isDiscarded = true;
+    } else {
+      if (entry.state === 'ready') this.#takeOut(entry);
+      this.#drop(entry, 'discarded', at);
     }
+  }
+
+  /** Nobody can resume what is paused any more: its work is dropped, so that nobody waits for it (P1). */
+  dropPaused(at: number): void {
     for (const entry of this.#entries.values()) {
-      if (entry.state === 'running') continue;
-      if (entry.isCooling) entry.dirty = entry.streams;
-      else if (entry.retry !== undefined || entry.state === 'waiting') this.#pushStopped(entry, at);
-      if (entry.retry !== undefined || entry.state === 'waiting') this.#unwait(entry);
-      this.#forget(entry);
-      this.#dropDirty(entry, at);
-      if (entry.state === 'waiting') this.#entries.remove(entry);
+      if (entry.state === 'running' || !this.pauses.has(entry.id)) continue;
+      if (entry.state === 'ready') this.#takeOut(entry);
+      this.#drop(entry, 'stopped', at);
     }
   }
 
-  /** A term has ended (L2): all work is dropped, the running one included, and the queue goes on empty. */
-  reset(at: number, open: boolean): void {
-    const stopping = this.#stopping;
-    this.stop(at);
-    this.#stopping = stopping;
-    if (this.#running === undefined) return;
-    const { entry, id, attempt, took } = this.#ended(at);
-    this.steps.push({ kind: 'dropped', id, worker: this.worker, at, attempt, took, reason: 'stopped' });
+  /** Nothing starts from now on: all work is dropped but what runs, which may finish (P2, H5). */
+  close(closing: Closing, at: number): void {
+    this.#closing = closing;
+    this.#dropAll(closing, at);
+  }
+
+  /** What `close` began is over: ids are taken again. */
+  reopen(): void {
+    this.#closing = undefined;
+  }
+
+  /** A term has ended (L2): all work is dropped, and the queue goes on empty. What runs is to be cut as well. */
+  reset(at: number): void {
+    this.#dropAll(this.#closing ?? 'stopped', at);
+  }
+
+  /** The run is given up without a failure. `open`: its promise has not settled. */
+  cut(entry: Entry, at: number, open: boolean): void {
+    const { id, attempt, took } = this.#ended(entry, at);
+    const reason = this.#closing ?? 'stopped';
+    this.steps.push({ kind: 'dropped', id, worker: this.worker, at, attempt, took, reason });
     this.#forget(entry);
-    this.#dropDirty(entry, at);
+    this.#dropDirty(entry, reason, at);
     this.#leave(entry, open, at);
   }
 
   /** Nobody waits any longer for what is still running or abandoned. */
   giveUp(at: number): void {
-    this.#stopping = true;
-    this.reset(at, false);
+    this.close(this.#closing ?? 'stopped', at);
+    for (const entry of this.#entries.values()) if (entry.state === 'running') this.cut(entry, at, false);
     this.#entries.clear();
     this.#abandoned = 0;
   }
 
   /** An event for an id that may start as soon as its turn comes. Refused if full, and then its wake-up stays (Q1). */
-  #admit(waiting: Entry | undefined, trigger: Trigger, hash: number, at: number): void {
+  #admit(waiting: Entry | undefined, trigger: Trigger, hash: number, priority: number, isForced: boolean, at: number): void {
     const { id } = trigger;
-    const { worker } = this;
-    if (this.#readyByEvent >= this.config.workerQueueSize) {
-      this.steps.push({ kind: 'rejected', id, worker, at, reason: 'full', trigger });
+    if (!isForced && this.#readyByEvent >= this.config.workerQueueSize) {
+      this.#reject(trigger, 'full', at);
       return;
     }
     const entry = waiting ?? new Entry(id, hash);
     if (waiting === undefined) this.#entries.add(entry);
     else this.#unwait(entry);
+    if (entry.dirty !== undefined) this.#takeDirty(entry);
+    else if (waiting === undefined || !(entry.hasFailed || entry.reason === 'event')) entry.priority = priority;
     entry.streams = this.#joined(entry.streams, trigger.stream);
-    entry.counted = true;
-    this.#readyByEvent++;
-    this.#makeReady(entry, 'event', at);
-    this.steps.push({ kind: 'enqueued', id, worker, at, reason: 'event', trigger });
-  }
-
-  #enqueueWaiting(entry: Entry, reason: Reason, at: number): void {
-    this.#unwait(entry);
-    this.#enqueue(entry, reason, at);
-  }
-
-  #enqueueDirty(entry: Entry, at: number): void {
-    if (this.#stopping) {
-      this.#dropDirty(entry, at);
-      this.#entries.remove(entry);
+    if (priority > entry.priority) entry.priority = priority;
+    if (isForced) {
+      special(entry).isForced = true;
     } else {
-      this.#takeDirty(entry);
-      this.#enqueue(entry, 'event', at);
+      entry.counts = 'ready';
+      this.#readyByEvent++;
+    }
+    this.#makeReady(entry, 'event', at);
+    this.steps.push({ kind: 'enqueued', id, worker: this.worker, at, reason: 'event', trigger });
+  }
+
+  /** An event for a paused id: a mark that counts as the event of an idle id does (C1). */
+  #offerPaused(known: Entry | undefined, trigger: Trigger, hash: number, priority: number, at: number): void {
+    const { id, stream } = trigger;
+    if (known?.state === 'ready') {
+      known.streams = this.#joined(known.streams, stream);
+      this.#raise(known, priority, at);
+    } else if (known !== undefined) {
+      if (known.counts === 'rest') this.#uncount(known);
+      this.#mark(known, stream, priority);
+    } else if (this.#readyByEvent >= this.config.workerQueueSize) {
+      this.#reject(trigger, 'full', at);
+      return;
+    } else {
+      const entry = new Entry(id, hash);
+      entry.state = 'waiting';
+      entry.counts = 'ready';
+      this.#readyByEvent++;
+      this.#entries.add(entry);
+      this.#mark(entry, stream, priority);
+    }
+    this.steps.push({ kind: 'merged', id, worker: this.worker, at, trigger });
+  }
+
+  #reject(trigger: Trigger, reason: 'full' | 'paused', at: number): void {
+    this.steps.push({ kind: 'rejected', id: trigger.id, worker: this.worker, at, reason, trigger });
+  }
+
+  /** An event for a waiting id that may not run yet. */
+  #await(entry: Entry, stream: string | undefined, priority: number): void {
+    if (entry.hasFailed) {
+      entry.streams = this.#joined(entry.streams, stream);
+      if (priority > entry.priority) entry.priority = priority;
+      if (priority >= 0) this.#pullForward(entry);
+    } else if (entry.counts === 'waiting') {
+      // It asked to run again, and rests until then: the event makes that sooner.
+      entry.streams = this.#joined(entry.streams, stream);
+      entry.priority = entry.reason === 'event' ? Math.max(entry.priority, priority) : priority;
+      this.#pullForward(entry);
+    } else {
+      this.#uncount(entry);
+      this.#mark(entry, stream, priority);
     }
   }
 
-  #enqueue(entry: Entry, reason: Reason, at: number): void {
+  #mark(entry: Entry, stream: string | undefined, priority: number): void {
+    if (entry.dirty === undefined || priority > entry.dirtyPriority) entry.dirtyPriority = priority;
+    entry.dirty = this.#joined(entry.dirty ?? NO_STREAMS, stream);
+  }
+
+  /** Another event for a ready id: if it is more urgent, it stands in the order with that claim as well (W3). */
+  #raise(entry: Entry, priority: number, at: number): void {
+    if (priority <= Math.max(entry.priority, entry.special?.highest ?? -Infinity)) return;
+    const of = special(entry);
+    of.highest = priority;
+    if (of.isForced || of.isParked) return;
+    const claim = new Claim(entry, priority, at);
+    of.claims.push(claim);
+    this.#push(claim);
+  }
+
+  /** A ready id goes before all others (W6). */
+  #force(entry: Entry): void {
+    const of = special(entry);
+    if (of.isForced) return;
+    this.#takeOut(entry);
+    of.isForced = true;
+    this.#forced.push(entry);
+  }
+
+  /**
+   * What waits, or has just come to an end, goes on as far as it may: it becomes ready, waits on, or is idle. The one place where
+   * what held it up, its run, its promise, a pause, a rest, is looked at.
+   */
+  #proceed(entry: Entry, at: number): void {
+    const { hold } = entry;
+    if (entry.dirty === undefined && entry.counts !== 'waiting') {
+      if (entry.tick === undefined) this.#remove(entry);
+      else this.#countRest(entry);
+      return;
+    }
+    if (this.#closing !== undefined) {
+      this.#dropDirty(entry, this.#closing, at);
+      this.#remove(entry);
+      return;
+    }
+    if (this.pauses.has(entry.id)) return;
+    const mayRun = hold?.notBefore.fired !== false;
+    if (entry.special?.isForced === true) this.#enqueueWaiting(entry, 'event', at);
+    else if (entry.counts !== 'waiting') {
+      if (mayRun) this.#enqueueWaiting(entry, 'event', at);
+    } else if (entry.tick === undefined) this.#enqueueWaiting(entry, entry.reason, at);
+    else if (entry.dirty !== undefined && (!entry.hasFailed || entry.dirtyPriority >= 0)) {
+      if (mayRun) this.#enqueueWaiting(entry, 'event', at);
+      else {
+        this.#takeDirty(entry);
+        this.#pullForward(entry);
+      }
+    } else this.#takeDirty(entry);
+  }
+
+  #resume(entry: Entry, at: number): void {
+    if (this.pauses.has(entry.id)) return;
+    if (entry.state === 'waiting') {
+      this.#proceed(entry, at);
+    } else if (entry.special?.isParked === true) {
+      entry.special.isParked = false;
+      this.#standInLine(entry);
+    }
+  }
+
+  #enqueueWaiting(entry: Entry, reason: Reason, at: number): void {
+    this.#takeDirty(entry);
+    this.#unwait(entry);
     this.#makeReady(entry, reason, at);
     this.steps.push({ kind: 'enqueued', id: entry.id, worker: this.worker, at, reason });
   }
 
   #makeReady(entry: Entry, reason: Reason, at: number): void {
-    if (entry.isCooling) this.#forgetRetry(entry);
-    if (entry.retry !== undefined) entry.retry.early = !entry.retry.deadline.fired;
+    const { hold } = entry;
+    if (hold?.deadline !== undefined) hold.early = !hold.deadline.fired;
+    else if (hold !== undefined) this.#forgetHold(entry);
     entry.state = 'ready';
     entry.reason = reason;
     entry.since = at;
-    this.#ready.push(entry);
+    this.#standInLine(entry);
   }
 
-  #whyDropped(failures: number, error: unknown): 'stopped' | 'terminal' | 'retries' | 'delay_queue_full' | undefined {
-    if (this.#stopping) return 'stopped';
-    if (isTerminal(error)) return 'terminal';
+  #standInLine(entry: Entry): void {
+    if (entry.special?.isForced === true) this.#forced.push(entry);
+    else this.#push(entry);
+  }
+
+  /** A ready entry stands in no line any more. */
+  #takeOut(entry: Entry): void {
+    const { special: of } = entry;
+    if (of?.isParked === true) {
+      of.isParked = false;
+    } else if (of?.isForced === true) {
+      this.#forced.remove(entry);
+    } else {
+      this.#take(entry);
+      for (const claim of of?.claims ?? []) this.#take(claim);
+    }
+    if (of !== undefined) forgetClaims(entry, of);
+  }
+
+  #push(item: Entry | Claim): void {
+    this.#ordered++;
+    this.#ask((order) => {
+      order.push(item);
+    });
+  }
+
+  #take(item: Entry | Claim): void {
+    this.#ordered--;
+    this.#ask((order) => {
+      order.remove(item);
+    });
+  }
+
+  /** The next one in the order, unless it holds back those it has until one of its runs has ended. */
+  #shift(): Entry | undefined {
+    if (this.#ordered === 0) return undefined;
+    const item = this.#ask((order) => order.shift());
+    if (this.#order === undefined) return undefined;
+    if (item === undefined) {
+      if (this.#begun === 0) this.#break(`\`shift\` gave nothing, though ${String(this.#ordered)} items are there and none of them runs`);
+      return undefined;
+    }
+    const entry = item instanceof Claim ? item.entry : item;
+    if (!(entry instanceof Entry) || !this.#stands(entry, item)) {
+      this.#break(`\`shift\` gave ${shown(item)}, which is not there`);
+      return undefined;
+    }
+    this.#ordered--;
+    const { special: of } = entry;
+    if (of === undefined) return entry;
+    for (const other of [entry, ...of.claims]) if (other !== item) this.#take(other);
+    forgetClaims(entry, of);
+    of.chosen = item;
+    return entry;
+  }
+
+  #stands(entry: Entry, item: ReadyItem): boolean {
+    const { special: of } = entry;
+    const isOurs = entry.state === 'ready' && this.#entries.get(entry.id, entry.hash) === entry;
+    return isOurs && of?.isForced !== true && of?.isParked !== true && (item === entry || of?.claims.includes(item as Claim) === true);
+  }
+
+  /** Orders are written by users; one that throws has lost its ids, and the loop with them. */
+  #ask<T>(question: (order: ReadyQueue) => T): T | undefined {
+    if (this.#order === undefined) return undefined;
+    try {
+      return question(this.#order);
+    } catch (error) {
+      this.#break('it threw', error);
+      return undefined;
+    }
+  }
+
+  #break(why: string, cause?: unknown): void {
+    this.#order = undefined;
+    this.broken(new Error(`The \`order\` of worker ${String(this.worker)} is broken: ${why}`, cause === undefined ? undefined : { cause }));
+  }
+
+  #whyDropped(entry: Entry, failures: number, { failure, error }: Failed): Dropped['reason'] | undefined {
+    const ending = this.#endingOf(entry);
+    if (ending !== undefined) return ending;
+    if (failure !== 'superseded' && isTerminal(error)) return 'terminal';
     if (failures > this.config.maxItemRetries) return 'retries';
     if (this.#waiting >= this.config.delayQueueSize) return 'delay_queue_full';
     return undefined;
   }
 
+  #endingOf(entry: Entry): Closing | 'discarded' | undefined {
+    return this.#closing ?? (entry.special?.isDiscarded === true ? 'discarded' : undefined);
+  }
+
   /** Lets `entry` wait for its retry, and returns for how long. */
-  #retry(entry: Entry, failures: number, error: unknown, at: number): number {
+  #retry(entry: Entry, failures: number, { failure, error }: Failed, at: number, open: boolean): number {
     const { delayResolution } = this.config;
-    const asked = retryDelayOf(error);
+    const asked = failure === 'superseded' ? undefined : retryDelayOf(error);
     const notBefore = this.#ticks.after(delayResolution, at);
-    let deadline = entry.retry?.early === true ? entry.retry.deadline : undefined;
+    const known = entry.hold?.early === true ? entry.hold.deadline : undefined;
+    let deadline = known;
     let delay: number;
     if (deadline === undefined || deadline.fired) {
-      delay = Math.max(asked ?? (deadline === undefined ? delayBy(this.config.backoff, failures, error, 0) : 0), delayResolution);
+      const isFree = known !== undefined || failure === 'superseded';
+      delay = Math.max(asked ?? (isFree ? 0 : delayBy(this.config.backoff, failures, error, 0)), delayResolution);
       deadline = this.#ticks.after(delay, at);
     } else {
       // An early run leaves the deadline where it was. No longer than it was armed for, though the clock may have been set back.
@@ -343,28 +581,40 @@ export class Workqueue {
     }
     notBefore.hold();
     deadline.hold();
-    this.#forgetRetry(entry);
-    entry.retry = { failures, notBefore, deadline, early: false };
+    this.#forgetHold(entry);
+    entry.hold = { failures, notBefore, deadline, early: false };
     this.#wait(entry, 'retry', deadline.due > notBefore.due ? deadline : notBefore);
     if (entry.dirty === undefined) return delay;
+    const pulls = entry.dirtyPriority >= 0;
+    if (entry.special?.isForced === true) {
+      if (!open && !this.pauses.has(entry.id)) return 0;
+    }
     this.#takeDirty(entry);
+    if (!pulls) return delay;
     this.#pullForward(entry);
     return delayResolution;
   }
 
   /** Dropped while dirty: forgotten but for the embargo, after which the mark makes it start afresh. */
   #cool(entry: Entry, at: number): void {
-    const notBefore = this.#ticks.after(this.config.delayResolution, at);
+    entry.state = 'waiting';
+    this.#join(entry, this.#holdUntil(entry, this.#ticks.after(this.config.delayResolution, at)));
+  }
+
+  /** It ended well: not before that tick, whatever comes (W5). */
+  #rest(entry: Entry, at: number): Tick<Entry> {
+    return this.#holdUntil(entry, this.#ticks.after(this.config.cooldown ?? 0, at));
+  }
+
+  #holdUntil(entry: Entry, notBefore: Tick<Entry>): Tick<Entry> {
     notBefore.hold();
-    notBefore.hold();
-    entry.retry = { failures: 0, notBefore, deadline: notBefore, early: false };
-    this.#takeDirty(entry);
-    this.#wait(entry, 'event', notBefore);
+    entry.hold = { failures: 0, notBefore, deadline: undefined, early: false };
+    return notBefore;
   }
 
   /** An event for an id under embargo: it runs as soon as the embargo ends instead of at its deadline (E1). */
   #pullForward(entry: Entry): void {
-    const notBefore = entry.retry?.notBefore;
+    const notBefore = entry.hold?.notBefore;
     if (notBefore === undefined || entry.tick === notBefore) return;
     entry.tick?.leave(entry);
     entry.reason = 'event';
@@ -375,11 +625,13 @@ export class Workqueue {
     entry.state = 'waiting';
     entry.reason = reason;
     this.#join(entry, tick);
-    if (!entry.isCooling) this.#waiting++;
+    entry.counts = 'waiting';
+    this.#waiting++;
   }
 
   #unwait(entry: Entry): void {
-    if (!entry.isCooling) this.#waiting--;
+    // What was counted as the event of an idle id stays so until it runs.
+    if (entry.counts !== 'ready') this.#uncount(entry);
     entry.tick?.leave(entry);
     entry.tick = undefined;
   }
@@ -389,45 +641,81 @@ export class Workqueue {
     tick.join(entry);
   }
 
+  #countRest(entry: Entry): void {
+    if (entry.counts !== undefined) return;
+    entry.counts = 'rest';
+    this.#resting++;
+  }
+
   #uncount(entry: Entry): void {
-    if (entry.counted) this.#readyByEvent--;
-    entry.counted = false;
+    if (entry.counts === 'ready') this.#readyByEvent--;
+    else if (entry.counts === 'waiting') this.#waiting--;
+    else if (entry.counts === 'rest') this.#resting--;
+    entry.counts = undefined;
   }
 
   /** After a success (R3) or a drop (R4) the next run is the first of a new story. */
   #forget(entry: Entry): void {
-    this.#forgetRetry(entry);
+    this.#forgetHold(entry);
     entry.streams = NO_STREAMS;
+    entry.priority = 0;
   }
 
-  #forgetRetry(entry: Entry): void {
-    entry.retry?.notBefore.letGo();
-    entry.retry?.deadline.letGo();
-    entry.retry = undefined;
+  #forgetHold(entry: Entry): void {
+    entry.hold?.notBefore.letGo();
+    entry.hold?.deadline?.letGo();
+    entry.hold = undefined;
   }
 
   #takeDirty(entry: Entry): void {
-    for (const stream of entry.dirty ?? NO_STREAMS) entry.streams = this.#joined(entry.streams, stream);
+    if (entry.dirty === undefined) return;
+    for (const stream of entry.dirty) entry.streams = this.#joined(entry.streams, stream);
+    if (!entry.hasFailed || entry.dirtyPriority > entry.priority) entry.priority = entry.dirtyPriority;
     entry.dirty = undefined;
   }
 
-  /** A mark that will not be served gets the two steps that say so (P2). */
-  #dropDirty(entry: Entry, at: number): void {
+  /** A mark that will not be served gets the two steps that say so (P2, C3). */
+  #dropDirty(entry: Entry, reason: Dropped['reason'], at: number): void {
     if (entry.dirty === undefined) return;
     entry.dirty = undefined;
+    if (entry.special !== undefined) entry.special.isForced = false;
     this.steps.push({ kind: 'enqueued', id: entry.id, worker: this.worker, at, reason: 'event' });
-    this.#pushStopped(entry, at);
+    // The mark is the first of a new story, unless the run or the wake-up of the old one goes on.
+    const attempt = entry.state === 'running' ? 1 : entry.attempt;
+    this.steps.push({ kind: 'dropped', id: entry.id, worker: this.worker, at, attempt, reason });
   }
 
-  #pushStopped(entry: Entry, at: number): void {
-    this.steps.push({ kind: 'dropped', id: entry.id, worker: this.worker, at, attempt: entry.attempt, reason: 'stopped' });
+  /** All that an id that does not run has to do is dropped; what is abandoned stays so until its promise has settled (S1). */
+  #drop(entry: Entry, reason: Dropped['reason'], at: number): void {
+    if (entry.state === 'ready' || entry.counts === 'waiting') {
+      this.steps.push({ kind: 'dropped', id: entry.id, worker: this.worker, at, attempt: entry.attempt, reason });
+    }
+    this.#unwait(entry);
+    this.#uncount(entry);
+    this.#forget(entry);
+    this.#dropDirty(entry, reason, at);
+    if (entry.special !== undefined) entry.special.isForced = false;
+    if (entry.state !== 'abandoned') this.#entries.remove(entry);
   }
 
-  #ended(at: number): { entry: Entry; id: string; attempt: number; took: number } {
-    const entry = this.#running;
-    if (entry === undefined) throw new Error('No id is running');
-    this.#running = undefined;
-    return { entry, id: entry.id, attempt: entry.attempt, took: elapsed(entry, at) };
+  #dropAll(reason: Dropped['reason'], at: number): void {
+    for (let entry = this.#forced.shift(); entry !== undefined; entry = this.#forced.shift()) this.#drop(entry, reason, at);
+    // In their order, as far as it gives them.
+    for (let entry = this.#shift(); entry !== undefined; entry = this.#shift()) {
+      this.#tellEnded(entry);
+      this.#drop(entry, reason, at);
+    }
+    for (const entry of this.#entries.values()) {
+      if (entry.state === 'running') continue;
+      if (entry.state === 'ready') this.#takeOut(entry);
+      this.#drop(entry, reason, at);
+    }
+  }
+
+  #remove(entry: Entry): void {
+    this.#uncount(entry);
+    this.#forgetHold(entry);
+    this.#entries.remove(entry);
   }
 
   /** After a run that did not succeed: held while its promise is open, forgotten if nothing is left of it (B3). */
@@ -438,7 +726,28 @@ export class Workqueue {
       this.steps.push({ kind: 'abandoned', id: entry.id, worker: this.worker, at });
     } else if (entry.state === 'running') {
       this.#entries.remove(entry);
+    } else if (entry.special?.isForced === true) {
+      this.#proceed(entry, at);
     }
+  }
+
+  #ended(entry: Entry, at: number): { id: string; attempt: number; took: number } {
+    if (entry.state !== 'running') throw new Error(`\`${entry.id}\` is not running`);
+    this.#running--;
+    if (entry.special?.hasForcedRun === true) {
+      entry.special.hasForcedRun = false;
+    } else {
+      this.#begun--;
+      this.#tellEnded(entry);
+    }
+    return { id: entry.id, attempt: entry.attempt, took: elapsed(entry, at) };
+  }
+
+  #tellEnded(entry: Entry): void {
+    const item = entry.special?.chosen ?? entry;
+    this.#ask((order) => {
+      order.ended(item);
+    });
   }
 
   #joined(streams: readonly string[], stream: string | undefined): readonly string[] {
@@ -452,4 +761,26 @@ export class Workqueue {
 /** Never below 0, though the clock may have been set back. */
 function elapsed({ since }: Entry, at: number): number {
   return Math.max(at - since, 0);
+}
+
+function priorityOf({ priority }: Trigger): number {
+  return priority !== undefined && Number.isFinite(priority) ? priority : 0;
+}
+
+function special(entry: Entry): Special {
+  return (entry.special ??= {
+    isForced: false,
+    hasForcedRun: false,
+    isParked: false,
+    isDiscarded: false,
+    highest: -Infinity,
+    claims: [],
+    chosen: undefined,
+  });
+}
+
+function forgetClaims(entry: Entry, of: Special): void {
+  entry.priority = Math.max(entry.priority, of.highest);
+  of.highest = -Infinity;
+  of.claims = [];
 }

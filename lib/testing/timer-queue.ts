@@ -1,4 +1,4 @@
-import { Heap, type HeapNode, isBefore } from './heap.js';
+import { Heap, type HeapNode, isBefore } from '../../operators/heap.js';
 
 /**
  * Nodes in the order of `due` and `order`. Those that come in that order need no heap, and in a simulation nearly all do:

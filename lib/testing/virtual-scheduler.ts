@@ -1,6 +1,6 @@
 import { type SchedulerAction, type SchedulerLike, Subscription } from 'rxjs';
 import { TimerQueue } from './timer-queue.js';
-import type { HeapNode } from './heap.js';
+import type { HeapNode } from '../../operators/heap.js';
 
 /** Something that is due at a moment of virtual time. Whoever has many of them makes a class of it instead of closures. */
 export interface Timer extends HeapNode {

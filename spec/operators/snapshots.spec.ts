@@ -127,7 +127,7 @@ describe('snapshots', () => {
   const does = fc.constantFrom<((driven: DrivenWorkqueue) => unknown)[]>(
     (driven) => driven.offer('a'),
     (driven) => driven.offer('b'),
-    (driven) => driven.queue.running ?? driven.start(),
+    (driven) => driven.queue.running === 0 && driven.start(),
     (driven) => driven.queue.running && driven.succeed(),
     (driven) => driven.queue.running && driven.succeed(150),
     (driven) => driven.queue.running && driven.fail(),

@@ -1,6 +1,6 @@
 import { constant, type Step, Workqueue, type WorkqueueConfig } from 'kreconciler/operators';
 import type { Tick } from '../../operators/tick-grid.js';
-import type { Entry } from '../../operators/workqueue.js';
+import type { Entry } from '../../operators/entry.js';
 
 /** The resolution of a {@link DrivenWorkqueue} unless it is given another. */
 export const RESOLUTION = 100;
@@ -36,19 +36,20 @@ export class DrivenWorkqueue {
   }
 
   succeed(requeueDelay = 0): this {
-    this.queue.succeed(requeueDelay, this.now);
+    this.queue.succeed(this.running(), requeueDelay, this.now);
     return this;
   }
 
   fail(...errors: [error?: unknown]): this {
-    this.queue.fail({ failure: 'thrown', error: given(errors, 'broken') }, this.now);
+    this.queue.fail(this.running(), { failure: 'thrown', error: given(errors, 'broken') }, this.now);
     return this;
   }
 
   /** The run takes too long, and its promise is still open. */
   abandon(...errors: [error?: unknown]): this {
-    this.#keepOpen();
-    this.queue.fail({ failure: 'timeout', error: given(errors, 'late') }, this.now, true);
+    const entry = this.running();
+    this.open.set(entry.id, entry);
+    this.queue.fail(entry, { failure: 'timeout', error: given(errors, 'late') }, this.now, true);
     return this;
   }
 
@@ -61,13 +62,16 @@ export class DrivenWorkqueue {
   }
 
   stop(): this {
-    this.queue.stop(this.now);
+    this.queue.close('stopped', this.now);
     return this;
   }
 
   reset(open = false): this {
-    if (open) this.#keepOpen();
-    this.queue.reset(this.now, open);
+    this.queue.reset(this.now);
+    for (const entry of this.allRunning) {
+      if (open) this.open.set(entry.id, entry);
+      this.queue.cut(entry, this.now, open);
+    }
     return this;
   }
 
@@ -110,9 +114,15 @@ export class DrivenWorkqueue {
     return [...this.armed].sort((a, b) => a.due - b.due)[0];
   }
 
-  #keepOpen(): void {
-    const { running } = this.queue;
-    if (running !== undefined) this.open.set(running.id, running);
+  get allRunning(): Entry[] {
+    return [...this.queue.entries].filter(({ state }) => state === 'running');
+  }
+
+  /** The only one that runs, or the one of that id. */
+  running(id?: string): Entry {
+    const [entry] = this.allRunning.filter((each) => id === undefined || each.id === id);
+    if (entry === undefined) throw new Error(`${id === undefined ? 'No id is' : `${id} is not`} running`);
+    return entry;
   }
 }
 

@@ -1,0 +1,94 @@
+import type { IdNode } from './id-index.js';
+import type { LinkedListNode } from './linked-list.js';
+import type { ReadyItem } from './orders/ready-queue.js';
+import type { Tick } from './tick-grid.js';
+import type { Reason } from './types.js';
+
+export const NO_STREAMS: readonly string[] = [];
+
+/** What an id is not to do before a tick (E1, W5), and what is remembered of its failures. */
+export interface Hold {
+  /** Failures in a row that count; 0 if it rests, or was dropped while dirty and starts afresh. */
+  readonly failures: number;
+  /** It does not run before this tick, whatever arrives but `force`. */
+  readonly notBefore: Tick<Entry>;
+  /** When its retry is due; an event may let it run before. `undefined` unless it has failed. */
+  readonly deadline: Tick<Entry> | undefined;
+  /** It became ready before its deadline: should that run fail, it spends nothing and the deadline stands. */
+  early: boolean;
+}
+
+/** What few ids need, so that the others do not pay for it. */
+export interface Special {
+  /** It runs next, whatever the order says; of a running or abandoned id: its mark does. */
+  isForced: boolean;
+  /** Its run was forced, so the order knows nothing of it. */
+  hasForcedRun: boolean;
+  /** It is ready, but was taken out of the line because it is paused. */
+  isParked: boolean;
+  /** It was discarded during its run, which ends as while stopping (C3). */
+  isDiscarded: boolean;
+  /** The highest priority that was asked for since it became ready, if it is higher than the one it became ready with. */
+  highest: number;
+  /** What stands in the order besides the entry itself: later events with a higher priority. */
+  claims: Claim[];
+  /** Which of these the order chose for the run. */
+  chosen: ReadyItem | undefined;
+}
+
+/** An id that is not idle. It is in exactly one state, and in at most one list: those that are ready, or a tick's members. */
+export class Entry implements LinkedListNode<Entry>, IdNode<Entry>, ReadyItem {
+  previous: Entry | undefined = undefined;
+  next: Entry | undefined = undefined;
+  nextInBucket: Entry | undefined = undefined;
+  sequence = 0;
+  state: 'ready' | 'waiting' | 'running' | 'abandoned' = 'ready';
+  reason: Reason = 'event';
+  /** Who asked for the next run, or the one that is on, since the last success or drop. */
+  streams: readonly string[] = NO_STREAMS;
+  /** Who asked while it could not become ready: running, abandoned, resting, paused. */
+  dirty: readonly string[] | undefined = undefined;
+  /** The highest priority of its events since the last success or drop. */
+  priority = 0;
+  /** The highest priority of those that made it dirty. */
+  dirtyPriority = 0;
+  /** Since when it is ready or running. */
+  since = 0;
+  /** Which size it counts against; `rest`: it would be idle, but may not run yet. */
+  counts: 'ready' | 'waiting' | 'rest' | undefined = undefined;
+  hold: Hold | undefined = undefined;
+  /** The wake-up it waits for. */
+  tick: Tick<Entry> | undefined = undefined;
+  special: Special | undefined = undefined;
+
+  constructor(
+    readonly id: string,
+    readonly hash: number,
+  ) {}
+
+  /** 1 = first run, 2 = first retry. */
+  get attempt(): number {
+    return (this.hold?.failures ?? 0) + 1;
+  }
+
+  /** It has failed, and neither succeeded nor been dropped since. */
+  get hasFailed(): boolean {
+    return this.hold?.deadline !== undefined;
+  }
+}
+
+/** An event with a higher priority for an id that was ready already: whichever claim is the better one counts (W3). */
+export class Claim implements LinkedListNode<Claim>, ReadyItem {
+  previous: Claim | undefined = undefined;
+  next: Claim | undefined = undefined;
+
+  constructor(
+    readonly entry: Entry,
+    readonly priority: number,
+    readonly since: number,
+  ) {}
+
+  get id(): string {
+    return this.entry.id;
+  }
+}
