@@ -6,6 +6,10 @@ export { DelayScheduler } from '../operators/delay-scheduler.js';
 export { RetryError, TerminalError } from '../operators/errors.js';
 export { loop, type LoopParts } from '../operators/loop.js';
 export { ofKind } from '../operators/of-kind.js';
+export { byPriority, type ByPriorityConfig } from '../operators/orders/by-priority.js';
+export { fair, type FairConfig } from '../operators/orders/fair.js';
+export { fifo } from '../operators/orders/fifo.js';
+export type { ReadyItem, ReadyQueue } from '../operators/orders/ready-queue.js';
 export type { Trampoline } from '../operators/trampoline.js';
 export { reconcile } from '../operators/reconcile.js';
 export { route } from '../operators/route.js';
@@ -32,7 +36,6 @@ export type {
   Trigger,
 } from '../operators/types.js';
 export { whileLeading } from '../operators/while-leading.js';
-export { Workqueue, type WorkqueueConfig } from '../operators/workqueue.js';
 export { acknowledge, type AcknowledgeConfig } from './acknowledge.js';
 export { type Config, defaultConfig, type Term } from './config.js';
 export { consoleLogger } from './observability/logging/console-logger.js';

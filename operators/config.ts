@@ -4,6 +4,8 @@ import { defaultHasher } from './default-hasher.js';
 import { isDelay } from './errors.js';
 import { expected, expectedObject } from './expected.js';
 import { isObservableInput } from './observable-input.js';
+import { fifo } from './orders/fifo.js';
+import type { ReadyQueue } from './orders/ready-queue.js';
 
 /** How {@link reconcile} behaves. Everything is optional, `undefined` means the default, and sizes are per worker. */
 export interface ReconcileConfig {
@@ -31,6 +33,16 @@ export interface ReconcileConfig {
   readonly maxReconcileTime?: number | undefined;
   /** The delay of a retry whose error has none of its own. Default {@link exponential} from `delayResolution` to 60_000. */
   readonly backoff?: Backoff | undefined;
+  /**
+   * Makes the queue from which a worker takes what starts next, one for each worker. Default {@link fifo}; {@link byPriority} and
+   * {@link fair} are others.
+   */
+  readonly order?: (() => ReadyQueue) | undefined;
+  /**
+   * How long, in ms, an id rests after a run that ended well before it runs again, whatever events come meanwhile; finite and >= 0.
+   * Default 0: events that come close together are merged anyway.
+   */
+  readonly cooldown?: number | undefined;
   /** When it emits the loop stops: nothing new starts, what runs may finish within `shutdownGrace`. Default: never. */
   readonly stop?: ObservableInput<unknown> | undefined;
   /** When it emits all work is cut off and dropped, and the loop goes on empty: the end of a term. Default: never. */
@@ -60,6 +72,8 @@ export function reconcileSettings(config: ReconcileConfig = {}): ReconcileSettin
     delayResolution = 250,
     delayQueueSize = 1000,
     maxReconcileTime = 10_000,
+    order = fifo,
+    cooldown = 0,
     stop = NEVER,
     reset = NEVER,
     shutdownGrace = 30_000,
@@ -74,6 +88,8 @@ export function reconcileSettings(config: ReconcileConfig = {}): ReconcileSettin
   count('delayQueueSize', delayQueueSize, 0);
   duration('maxReconcileTime', maxReconcileTime);
   duration('shutdownGrace', shutdownGrace);
+  callable('order', order);
+  expected('cooldown', cooldown, 'a finite number of ms >= 0', isDelay(cooldown));
   listenable('stop', stop);
   listenable('reset', reset);
   checkScheduler('scheduler', scheduler);
@@ -89,6 +105,8 @@ export function reconcileSettings(config: ReconcileConfig = {}): ReconcileSettin
     delayQueueSize,
     maxReconcileTime,
     backoff,
+    order,
+    cooldown,
     stop,
     reset,
     shutdownGrace,

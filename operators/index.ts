@@ -6,6 +6,10 @@ export { DelayScheduler } from './delay-scheduler.js';
 export { RetryError, TerminalError } from './errors.js';
 export { loop, type LoopParts } from './loop.js';
 export { ofKind } from './of-kind.js';
+export { byPriority, type ByPriorityConfig } from './orders/by-priority.js';
+export { fair, type FairConfig } from './orders/fair.js';
+export { fifo } from './orders/fifo.js';
+export type { ReadyItem, ReadyQueue } from './orders/ready-queue.js';
 export type { Trampoline } from './trampoline.js';
 export { reconcile } from './reconcile.js';
 export { route } from './route.js';
@@ -32,4 +36,3 @@ export type {
   Trigger,
 } from './types.js';
 export { whileLeading } from './while-leading.js';
-export { Workqueue, type WorkqueueConfig } from './workqueue.js';

@@ -527,7 +527,9 @@ export class Workqueue {
   #stands(entry: Entry, item: ReadyItem): boolean {
     const { special: of } = entry;
     const isOurs = entry.state === 'ready' && this.#entries.get(entry.id, entry.hash) === entry;
-    return isOurs && of?.isForced !== true && of?.isParked !== true && (item === entry || of?.claims.includes(item as Claim) === true);
+    return (
+      isOurs && of?.isForced !== true && of?.isParked !== true && (item === entry || of?.claims.some((claim) => claim === item) === true)
+    );
   }
 
   /** Orders are written by users; one that throws has lost its ids, and the loop with them. */

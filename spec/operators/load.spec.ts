@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events';
-import { type ReconcileConfig, type Reconciler, reconcileSettings, type Step, type Workqueue } from 'kreconciler/operators';
+import { type ReconcileConfig, type Reconciler, reconcileSettings, type Step } from 'kreconciler/operators';
+import type { Workqueue } from '../../operators/workqueue.js';
 import { fromEvent, ignoreElements, Subject, type Subscription, timer } from 'rxjs';
 import { describe, expect, it, test } from 'vitest';
 import { reconcileWith } from '../../operators/reconcile.js';

@@ -1,15 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import {
-  type Backoff,
-  constant,
-  exponential,
-  RetryError,
-  type Step,
-  TerminalError,
-  type Trigger,
-  type WorkqueueConfig,
-} from 'kreconciler/operators';
+import { type Backoff, constant, exponential, RetryError, type Step, TerminalError, type Trigger } from 'kreconciler/operators';
+import type { WorkqueueConfig } from '../../operators/workqueue.js';
 import { expect, it } from 'vitest';
 import { DrivenWorkqueue, RESOLUTION } from '../support/driven-workqueue.js';
 import { brokenLaws } from '../support/workqueue-laws.js';

@@ -1,4 +1,5 @@
-import { constant, type Step, Workqueue, type WorkqueueConfig } from 'kreconciler/operators';
+import { constant, type Step } from 'kreconciler/operators';
+import { Workqueue, type WorkqueueConfig } from '../../operators/workqueue.js';
 import type { Tick } from '../../operators/tick-grid.js';
 import type { Entry } from '../../operators/entry.js';
 

@@ -6,8 +6,8 @@ import {
   reconcileSettings,
   type Step,
   type Trigger,
-  type Workqueue,
 } from 'kreconciler/operators';
+import type { Workqueue } from '../../operators/workqueue.js';
 import { type Observable, Subject, type Subscription } from 'rxjs';
 import { reconcileWith } from '../../operators/reconcile.js';
 import { Clock } from './clock.js';

@@ -1,4 +1,5 @@
-import type { Step, WorkqueueConfig } from 'kreconciler/operators';
+import type { Step } from 'kreconciler/operators';
+import type { WorkqueueConfig } from '../../operators/workqueue.js';
 
 type Phase = 'idle' | 'enqueued' | 'started' | 'requeued';
 

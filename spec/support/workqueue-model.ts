@@ -1,4 +1,5 @@
-import type { Failure, Step, Trigger, WorkqueueConfig } from 'kreconciler/operators';
+import type { Failure, Step, Trigger } from 'kreconciler/operators';
+import type { WorkqueueConfig } from '../../operators/workqueue.js';
 
 interface Failed {
   readonly failure: Failure;
