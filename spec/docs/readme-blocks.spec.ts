@@ -199,6 +199,40 @@ describe('lib/README.md', () => {
     await running;
   });
 
+  it('should show what people wait for going first', async () => {
+    const begun: string[] = [];
+    const given = {
+      Controller: quiet(),
+      requests$: of('click'),
+      changes$: of('change'),
+      allIds: async () => ['first', 'listed'],
+      reconciler: async (id: string) => {
+        begun.push(id);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      },
+    };
+    const { urgent } = (await ran('priority', given, ['urgent'])) as { urgent: Controller };
+    const stop = new AbortController();
+    const running = urgent.run(stop.signal);
+    await vi.advanceTimersByTimeAsync(1000);
+    stop.abort();
+    await running;
+    expect(begun).toEqual(['click', 'change', 'first', 'listed']);
+  });
+
+  it('should show tenants that take turns', async () => {
+    const given = { ids$: of('acme/1', 'acme/2', 'acme/3', 'globex/1'), reconciler: async () => {} };
+    const { fairly } = (await ran('fair', given, ['fairly'])) as { fairly: Observable<Step> };
+    const started = lastValueFrom(
+      fairly.pipe(
+        ofKind('started'),
+        map(({ id }) => id),
+        toArray(),
+      ),
+    );
+    expect(await started).toEqual(['acme/1', 'acme/2', 'globex/1', 'acme/3']);
+  });
+
   it('should show messages of a broker that are acknowledged once their id is reconciled', async () => {
     const answers: string[] = [];
     const message = (subject: string): object => ({
