@@ -2,7 +2,7 @@ import { catchError, concat, defer, EMPTY, from, ignoreElements, mergeMap, type 
 import { callable } from '../operators/config.js';
 import { isDelay } from '../operators/errors.js';
 import { expected, expectedObject } from '../operators/expected.js';
-import { isObservableInput } from '../operators/observable-input.js';
+import { isObservableInput, toObservable } from '../operators/observable-input.js';
 import type { Dropped, Rejected, Requeued, Step, Succeeded } from '../operators/types.js';
 import { type Answer, isGood, InFlightMessages } from './in-flight-messages.js';
 import { safely } from './observability/safely.js';
@@ -57,7 +57,7 @@ export function acknowledge<M = unknown>(config: AcknowledgeConfig<M>): MonoType
   const answer = ({ message, step }: Answer<M>): Observable<never> =>
     defer(() => {
       const done = isGood(step) ? ack(message, step) : nack(message, delayOf(step), step);
-      return isObservableInput(done) ? from(done).pipe(ignoreElements()) : EMPTY;
+      return isObservableInput(done) ? toObservable(done).pipe(ignoreElements()) : EMPTY;
     }).pipe(
       catchError((error: unknown) => {
         tell({ step, error });

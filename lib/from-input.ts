@@ -1,5 +1,5 @@
 import { from, Observable, type ObservableInput } from 'rxjs';
-import { isAsyncIterable, isObservableLike, isPromiseLike } from '../operators/observable-input.js';
+import { isAsyncIterable, isObservableLike, isPromiseLike, toObservable } from '../operators/observable-input.js';
 
 /** Is given what goes on although it was let go, and settles when that has ended. */
 export type OnOpen = (rest: Promise<unknown>) => void;
@@ -11,7 +11,7 @@ export type OnOpen = (rest: Promise<unknown>) => void;
  */
 export function fromInput<T>(input: ObservableInput<T>, onOpen?: OnOpen): Observable<T> {
   if (isReadable(input)) return fromAsyncIterable(() => chunksOf(input), onOpen);
-  if (isObservableLike(input)) return from(input);
+  if (isObservableLike(input)) return toObservable(input);
   if (isPromiseLike(input)) return fromPromise(input, onOpen);
   if (isAsyncIterable(input)) return fromAsyncIterable(() => (input as AsyncIterable<T>)[Symbol.asyncIterator](), onOpen);
   // A synchronous iterable is closed by rxjs: nobody can let go of it but between two values.

@@ -3,7 +3,6 @@ import {
   defer,
   delayWhen,
   finalize,
-  from,
   ignoreElements,
   merge,
   Observable,
@@ -20,6 +19,7 @@ import type { Attempt } from './attempt.js';
 import type { ReconcileSettings } from './config.js';
 import type { DelayScheduler } from './delay-scheduler.js';
 import type { Entry } from './entry.js';
+import { toObservable } from './observable-input.js';
 import type { Outcome } from './outcome.js';
 import type { Trampoline } from './trampoline.js';
 import { Runner, type RunObserver } from './runner.js';
@@ -59,12 +59,12 @@ export function lane(reconciler: Reconciler, worker: number, config: LaneConfig)
             lane.wake(tick);
           }),
         ),
-        from(settings.reset).pipe(
+        toObservable(settings.reset).pipe(
           tap(() => {
             lane.reset();
           }),
         ),
-        from(settings.stop).pipe(
+        toObservable(settings.stop).pipe(
           tap(() => {
             lane.stop();
           }),

@@ -3,7 +3,6 @@ import {
   concat,
   defer,
   EMPTY,
-  from,
   merge,
   type Observable,
   type OperatorFunction,
@@ -18,6 +17,7 @@ import {
 import type { ReconcileSettings } from './config.js';
 import { DelayScheduler } from './delay-scheduler.js';
 import { lane, type LaneConfig } from './lane.js';
+import { toObservable } from './observable-input.js';
 import { trampolined, type Trampoline } from './trampoline.js';
 import type { Reconciler, Step, Trigger } from './types.js';
 
@@ -65,14 +65,14 @@ export function loop<T>(
             return EMPTY;
           }),
         );
-      const reset = trampoline.heardByAll(from(settings.reset).pipe(stopOnError)).pipe(share({ resetOnComplete: false }));
+      const reset = trampoline.heardByAll(toObservable(settings.reset).pipe(stopOnError)).pipe(share({ resetOnComplete: false }));
       const stop = trampoline
-        .heardByAll(merge(failed, from(settings.stop).pipe(stopOnError)).pipe(take(1)))
+        .heardByAll(merge(failed, toObservable(settings.stop).pipe(stopOnError)).pipe(take(1)))
         // Said again to a lane that is born after it, which must not begin.
         .pipe(share({ connector: () => new ReplaySubject(1), resetOnComplete: false }));
       const delays = new DelayScheduler(settings.delayResolution, settings.scheduler);
       const config: LaneConfig = { settings: { ...settings, stop, reset }, trampoline, delays, ...extras };
-      const events = source.pipe(
+      const events = toObservable(source).pipe(
         stopOnError,
         // Before the lanes: the source is let go first (P2).
         takeUntil(stop),

@@ -1,11 +1,19 @@
-import type { ObservableInput } from 'rxjs';
+import { from, Observable, type ObservableInput, type Subscribable } from 'rxjs';
 
-/** Where another copy of rxjs, or another library, keeps its Observable side; rxjs falls back to the string as well. */
-const OBSERVABLE: PropertyKey = (typeof Symbol === 'function' && (Symbol as { observable?: symbol }).observable) || '@@observable';
+/** Where our copy of rxjs keeps its Observable side, unless it was loaded before somebody defined the symbol. */
+const OBSERVABLE = (Symbol as { readonly observable?: symbol }).observable;
 
-/** Whether rxjs's `from` takes `value`. Recognised by behaviour: it may come from another copy of rxjs (B5). Strings do not count. */
+/** Whether {@link toObservable} takes `value`. Recognised by behaviour: it may come from another copy of rxjs (B5). Strings do not count. */
 export function isObservableInput(value: unknown): value is ObservableInput<unknown> {
   return isPromiseLike(value) || isAsyncIterable(value) || isObservableLike(value) || has(value, Symbol.iterator);
+}
+
+/** rxjs's `from`, that takes an Observable of any other copy too, wherever that keeps its Observable side. */
+export function toObservable<T>(input: ObservableInput<T>): Observable<T> {
+  // eslint-disable-next-line no-restricted-syntax -- not to recognise one, but to spare ours the way around
+  if (input instanceof Observable) return input;
+  const other = otherSide(input);
+  return other === undefined ? from(input) : new Observable((subscriber) => other().subscribe(subscriber));
 }
 
 export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
@@ -19,7 +27,19 @@ export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown>
 
 /** Anything with an Observable side, or a web stream. */
 export function isObservableLike(value: unknown): boolean {
-  return has(value, OBSERVABLE) || has(value, '@@observable') || has(value, 'getReader');
+  return otherSide(value) !== undefined || has(value, 'getReader');
+}
+
+/**
+ * `Symbol.observable` may have been defined after our copy of rxjs was loaded, and before another, so it is looked up whenever
+ * it is needed. What can be subscribed to and piped is an Observable as well.
+ */
+function otherSide(value: unknown): (() => Subscribable<never>) | undefined {
+  const { observable } = Symbol as { readonly observable?: symbol };
+  for (const side of [observable, OBSERVABLE, '@@observable'])
+    if (side !== undefined && has(value, side))
+      return () => (value as Record<PropertyKey, () => Subscribable<never>>)[side]?.() as Subscribable<never>;
+  return has(value, 'subscribe') && has(value, 'pipe') ? () => value as Subscribable<never> : undefined;
 }
 
 function has(value: unknown, method: PropertyKey): boolean {

@@ -1,6 +1,6 @@
 import { isDelay } from './errors.js';
 import { shown } from './expected.js';
-import { isAsyncIterable, isObservableLike, isPromiseLike } from './observable-input.js';
+import { isObservableInput } from './observable-input.js';
 import type { Failure } from './types.js';
 
 /** How a run ended: well, with 0 or the ms after which it wants to run again; or with a failure. */
@@ -19,7 +19,8 @@ export function outcomeOf(value: unknown): Outcome {
   try {
     if (!isResult(value)) return invalid(`a reconciler to answer nothing or a Result ({ requeueDelay?, error? }), got ${shown(value)}`);
     const { error, requeueDelay } = value;
-    if (error !== undefined) return { failure: 'reported', error };
+    // Go's nil, which clients answer as `{ data, error: null }`.
+    if (error !== undefined && error !== null) return { failure: 'reported', error };
     if (requeueDelay === undefined) return DONE;
     if (!isDelay(requeueDelay)) return invalid(`\`requeueDelay\` to be a finite number of ms >= 0, got ${shown(requeueDelay)}`);
     return { requeueDelay };
@@ -32,14 +33,15 @@ function invalid(expectation: string): Failed {
   return { failure: 'invalid', error: new TypeError(`Expected ${expectation}`) };
 }
 
-/** An object, but none that stands for something else: taking an Error or a nested promise for "done" would lose it. */
+/** A plain object of any realm: taking an Error, a nested promise or a response for "done" would lose it. */
 function isResult(value: unknown): value is { readonly error?: unknown; readonly requeueDelay?: unknown } {
-  return (
-    typeof value === 'object' &&
-    !Array.isArray(value) &&
-    !(value instanceof Error) &&
-    !isPromiseLike(value) &&
-    !isAsyncIterable(value) &&
-    !isObservableLike(value)
-  );
+  if (typeof value !== 'object' || value === null || isObservableInput(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  const isPlain = prototype === null || prototype === Object.prototype || isObjectPrototype(prototype);
+  return isPlain && Object.prototype.toString.call(value) === '[object Object]';
+}
+
+/** Of another realm, where `Object.prototype` is another. */
+function isObjectPrototype(prototype: unknown): boolean {
+  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, 'isPrototypeOf');
 }

@@ -1,8 +1,8 @@
-import { from, type Observer, type Subscription, TimeoutError } from 'rxjs';
+import { type Observer, type Subscription, TimeoutError } from 'rxjs';
 import { after } from './after.js';
 import { Attempt } from './attempt.js';
 import type { ReconcileSettings } from './config.js';
-import { isAsyncIterable, isObservableInput, isPromiseLike } from './observable-input.js';
+import { isAsyncIterable, isObservableInput, isPromiseLike, toObservable } from './observable-input.js';
 import { type Outcome, outcomeOf } from './outcome.js';
 import { report } from './report.js';
 import type { Reconciler } from './types.js';
@@ -173,9 +173,9 @@ class Slot implements Observer<unknown> {
     // As `await` does it: a promise's own `then` may call back twice.
     else if (isPromiseLike(answer)) void Promise.prototype.then.call(Promise.resolve(answer), this.fulfilled, this.error);
     else if (isAsyncIterable(answer)) void lastOf(answer, this).then(this.fulfilled, this.error);
-    else if (this.isCut || !isObservableInput(answer)) this.fulfilled(answer);
+    else if (this.isCut || !isObservableInput(answer) || isCollection(answer)) this.fulfilled(answer);
     else {
-      const subscription = from(answer).subscribe(this);
+      const subscription = toObservable(answer).subscribe(this);
       // One that has ended already must not be taken for that of the next run.
       if (this.outcome === undefined) this.subscription = subscription;
     }
@@ -227,6 +227,11 @@ class Slot implements Observer<unknown> {
       this.observer.settled(this.entry, outcome);
     }
   }
+}
+
+/** Iterable, but not of answers: an empty one would say nothing, and pass for done. */
+function isCollection(answer: unknown): boolean {
+  return ArrayBuffer.isView(answer) || /^\[object (Map|String)]$/.test(Object.prototype.toString.call(answer));
 }
 
 /** A teardown is user code; the loop goes on, whatever it throws (B1). */

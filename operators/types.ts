@@ -46,7 +46,7 @@ export type Reason = 'event' | 'retry' | 'requeue';
 export interface Result {
   /** Run again after this many ms. Finite and >= 0, anything else fails the run; 0 and `undefined` mean done. */
   readonly requeueDelay?: number;
-  /** Anything but `undefined` fails the run, exactly as a throw would. Wins over `requeueDelay`. */
+  /** Anything but `undefined` and `null` fails the run, exactly as a throw would. Wins over `requeueDelay`. */
   readonly error?: unknown;
 }
 
@@ -75,7 +75,7 @@ export interface ReconcileContext {
  *
  * It may return nothing, a {@link Result}, or a promise, Observable or async iterable of these; of several values the
  * last one counts. A throw, a rejection, an Observable error and `{ error }` are the same failure, and so is an odd
- * value such as `'x'`.
+ * value such as `'x'`: whatever is neither nothing nor a plain object is no answer.
  *
  * @example
  * const reconciler: Reconciler = async (id, { signal }) => {
@@ -83,7 +83,7 @@ export interface ReconcileContext {
  *   await apply(wanted, signal);
  * };
  */
-export type Reconciler<C = ReconcileContext> = (id: string, context: C) => ObservableInput<Result | void> | Result | void;
+export type Reconciler<C = ReconcileContext> = (id: string, context: C) => ObservableInput<Result | void | null> | Result | void | null;
 
 /**
  * How a run failed: it threw, rejected or errored; it answered `{ error }`; it answered something odd; it was over time; it ended by

@@ -13,6 +13,7 @@ import {
   tap,
 } from 'rxjs';
 import { listenable } from './config.js';
+import { toObservable } from './observable-input.js';
 
 /**
  * Subscribes to the source while `leader` says true, and unsubscribes when it says false; leading again subscribes anew,
@@ -36,12 +37,13 @@ export function whileLeading<T>(leader: ObservableInput<boolean>): MonoTypeOpera
           completed.next();
         },
       });
-      const leads = concat(leader, NEVER).pipe(distinctUntilChanged(), share());
+      const here = toObservable(source);
+      const leads = concat(toObservable(leader), NEVER).pipe(distinctUntilChanged(), share());
       const lost = leads.pipe(filter((now) => !now));
       return leads.pipe(
         filter((now) => now),
         // Each subscription ends itself. A `switchMap` that is told to switch by the teardown of what it lets go of keeps both.
-        exhaustMap(() => source.pipe(whenDone, takeUntil(lost))),
+        exhaustMap(() => here.pipe(whenDone, takeUntil(lost))),
         takeUntil(completed),
       );
     });

@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { EMPTY } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { outcomeOf } from '../../operators/outcome.js';
@@ -19,6 +20,11 @@ describe('what a reconciler answers', () => {
     [{ requeueDelay: 2 ** 40 }, 2 ** 40],
     [{ error: undefined }, 0],
     [{ error: undefined, requeueDelay: 5 }, 5],
+    [{ error: null }, 0],
+    [{ data: [1], error: null }, 0],
+    [{ error: null, requeueDelay: 5 }, 5],
+    [runInNewContext('({ requeueDelay: 5 })'), 5],
+    [runInNewContext('Object.create(null)'), 0],
     [{ somethingElse: 1 }, 0],
     [Object.create(null), 0],
   ])('R1, T3: %o is a success that asks for %d', (answer, requeueDelay) => {
@@ -27,7 +33,6 @@ describe('what a reconciler answers', () => {
 
   it.each<[unknown, unknown]>([
     [{ error }, error],
-    [{ error: null }, null],
     [{ error: false }, false],
     [{ error: '' }, ''],
     [{ error, requeueDelay: 5 }, error],
@@ -63,6 +68,29 @@ describe('what a reconciler answers', () => {
   });
 
   it.each<[string, unknown]>([
+    ['an Error of another realm', runInNewContext('new Error("disk full")')],
+    ['an Error that hides what it is', Object.setPrototypeOf(new Error('disk full'), Object.prototype)],
+    ['a DOMException', new DOMException('disk full')],
+    ['a class instance', new AbortController()],
+    [
+      'a class instance with an error',
+      new (class Answer {
+        error = error;
+      })(),
+    ],
+    ['a class instance of another realm', runInNewContext('new (class Answer {})')],
+    ['an object that inherits', Object.create({ requeueDelay: 5 })],
+    ['a Map', new Map()],
+    ['a Set', new Set()],
+    ['a Date', new Date(0)],
+    ['a regular expression', /x/],
+    ['a Buffer', Buffer.from('')],
+    ['a boxed string', new String('x')],
+    ['a function', async () => undefined],
+    ['a class', AbortController],
+    ['an iterable', { *[Symbol.iterator]() {} }],
+    ['a Response', new Response()],
+    ['a module', Object.assign(Object.create(null), { [Symbol.toStringTag]: 'Module' })],
     ['an Observable', EMPTY],
     ['an async iterable', { [Symbol.asyncIterator]: () => undefined }],
     ['a web stream', new ReadableStream()],

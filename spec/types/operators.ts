@@ -36,6 +36,9 @@ declare const context: ReconcileContext;
 // A reconciler may answer nothing, a Result, or a promise, Observable or async iterable of these.
 expectTypeOf(() => undefined).toExtend<Reconciler>();
 expectTypeOf(async () => {}).toExtend<Reconciler>();
+expectTypeOf(async () => null).toExtend<Reconciler>();
+expectTypeOf(() => null).toExtend<Reconciler>();
+expectTypeOf(() => of(null)).toExtend<Reconciler>();
 expectTypeOf((id: string) => ({ requeueDelay: id.length })).toExtend<Reconciler>();
 expectTypeOf(async (_id: string, { signal }: ReconcileContext) => ({ error: signal.reason as unknown })).toExtend<Reconciler>();
 expectTypeOf(() => of({ requeueDelay: 1 })).toExtend<Reconciler>();

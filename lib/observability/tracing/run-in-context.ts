@@ -1,6 +1,6 @@
 import { type Context, context } from '@opentelemetry/api';
-import { from, Observable, type ObservableInput } from 'rxjs';
-import { isAsyncIterable, isObservableInput, isPromiseLike } from '../../../operators/observable-input.js';
+import { Observable, type ObservableInput } from 'rxjs';
+import { isAsyncIterable, isObservableInput, isPromiseLike, toObservable } from '../../../operators/observable-input.js';
 import type { Reconciler } from '../../../operators/types.js';
 
 type Answer = ReturnType<Reconciler>;
@@ -36,7 +36,7 @@ function observableWithin(active: Context, answer: ObservableInput<unknown>): Ob
         subscriber.complete();
       }),
     };
-    const subscription = context.with(active, () => from(answer).subscribe(observer));
+    const subscription = context.with(active, () => toObservable(answer).subscribe(observer));
     return context.bind(active, () => {
       subscription.unsubscribe();
     });

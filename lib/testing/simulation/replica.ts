@@ -1,5 +1,5 @@
-import { from, Subject, type Subscription, tap } from 'rxjs';
-import { isAsyncIterable, isObservableInput, isPromiseLike } from '../../../operators/observable-input.js';
+import { Subject, type Subscription, tap } from 'rxjs';
+import { isAsyncIterable, isObservableInput, isPromiseLike, toObservable } from '../../../operators/observable-input.js';
 import { reconcileWith } from '../../../operators/reconcile.js';
 import type { Reconciler, Trigger } from '../../../operators/types.js';
 import type { SimulatedStream, SimulationContext } from './scenario.js';
@@ -124,7 +124,7 @@ export class Replica<W> implements Host {
         attempt.isCut = true;
         end();
       };
-      return from(answer).pipe(tap({ error: end, complete: end, unsubscribe: cut }));
+      return toObservable(answer).pipe(tap({ error: end, complete: end, unsubscribe: cut }));
     }
     end();
     return answer;

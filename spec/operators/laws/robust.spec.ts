@@ -1,10 +1,11 @@
 /* eslint-disable @typescript-eslint/only-throw-error, rxjs-x/no-redundant-notify -- bad manners are what is tested */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { runInNewContext } from 'node:vm';
 import { type Reconciler, reconcile, type Step, whileLeading } from 'kreconciler/operators';
 import type * as rxjs from 'rxjs';
 import { defer, Observable, of, Subject, throwError } from 'rxjs';
-import { describe, expect, it, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import { checkAccounting } from '../../support/accounting.js';
 import { inWords, NOTHING_LEFT, Rig } from '../../support/rig.js';
 
@@ -305,6 +306,82 @@ describe('B4: each subscription is a loop of its own', () => {
     steps.subscribe();
     steps.subscribe();
     expect(subscriptions).toBe(2);
+  });
+});
+
+describe('F1: answers that are not understood', () => {
+  const answers: [string, () => unknown][] = [
+    ['an Error of another realm', (): unknown => runInNewContext('new Error("disk full")')],
+    ['a class instance', () => new AbortController()],
+    ['an empty Map', () => new Map()],
+    ['an empty Buffer', () => Buffer.from('')],
+    ['a boxed string', () => new String('')],
+    ['a Date', () => new Date()],
+    ['a function', () => () => undefined],
+  ];
+  it.each(answers)('F1 should never take %s for success', async (_, answer) => {
+    for (const given of [answer, async () => answer(), () => of(answer())]) {
+      const rig: Rig = new Rig(given as Reconciler, { maxItemRetries: 0 });
+      rig.trigger('odd');
+      await rig.clock.pass(0);
+      expect(rig.steps.at(-1)).toMatchObject({ kind: 'dropped', failure: 'invalid' });
+    }
+  });
+});
+
+describe('F1: two copies of rxjs, and `Symbol.observable` defined between them', () => {
+  const require = createRequire(import.meta.url);
+  const path = require.resolve(join(dirname(require.resolve('rxjs/package.json')), 'dist/bundles/rxjs.umd.js'));
+  const side = Symbol('observable');
+  Object.defineProperty(Symbol, 'observable', { value: side, configurable: true });
+  Reflect.deleteProperty(require.cache, path);
+  const later = require(path) as typeof rxjs;
+  Reflect.deleteProperty(require.cache, path);
+
+  beforeAll(() => {
+    Object.defineProperty(Symbol, 'observable', { value: side, configurable: true });
+  });
+  afterAll(() => {
+    Reflect.deleteProperty(Symbol, 'observable');
+  });
+  Reflect.deleteProperty(Symbol, 'observable');
+
+  test('F1 should run what is answered, and be stopped, reset and fed', () => {
+    expect(side in later.NEVER).toBe(true);
+    expect(side in of(1)).toBe(false);
+    let torn = 0;
+    const stop = new later.Subject<void>();
+    const reset = new later.Subject<void>();
+    const events = new later.Subject<string>();
+    const told: string[] = [];
+    const answers: Record<string, () => rxjs.Observable<undefined>> = {
+      fails: () => later.throwError(() => new Error('no')),
+      hangs: () => new later.Observable(() => () => torn++),
+      ends: () => later.of(undefined),
+    };
+    events
+      .pipe(
+        whileLeading(new later.BehaviorSubject(true)),
+        reconcile((id) => answers[id]?.(), { maxItemRetries: 0, stop, reset }),
+      )
+      .subscribe((step: Step) => told.push(inWords(step)));
+    for (const id of ['fails', 'ends', 'hangs']) events.next(id);
+    reset.next();
+    expect(torn).toBe(1);
+    stop.next();
+    expect(told.filter((step) => !/enqueued|started/.test(step))).toEqual([
+      'dropped fails retries',
+      'succeeded ends',
+      'dropped hangs stopped',
+    ]);
+    expect(events.observed).toBe(false);
+  });
+
+  test('F1 should run one though the symbol is gone', () => {
+    Reflect.deleteProperty(Symbol, 'observable');
+    const rig: Rig = new Rig(() => later.throwError(() => new Error('no')), { maxItemRetries: 0 });
+    rig.trigger('fails');
+    expect(rig.told('dropped')).toEqual(['dropped fails retries']);
   });
 });
 
