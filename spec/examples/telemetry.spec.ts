@@ -162,12 +162,12 @@ afterAll(() => {
 });
 
 describe('the example telemetry', () => {
-  it('has queries to check', () => {
+  it('should have queries to check', () => {
     expect(queries).toHaveLength(35);
     expect(queries.filter(([from]) => from.startsWith('alert'))).toHaveLength(10);
   });
 
-  it.each(queries)('finds on the endpoint every series and label that it names: %s', (_, query) => {
+  it.each(queries)('should find on the endpoint every series and label that it names: %s', (_, query) => {
     const selectors = [...query.matchAll(/(kreconciler_\w+)(?:\{([^}]*)\})?/g)];
     expect(selectors).not.toEqual([]);
     for (const [, name, matchers = ''] of selectors) {
@@ -185,18 +185,18 @@ describe('the example telemetry', () => {
     }
   });
 
-  it('offers controllers to choose from by a label that is there', () => {
+  it('should offer controllers to choose from by a label that is there', () => {
     const variable = dashboard.templating.list.find(({ name }) => name === 'controller');
     const [, name, label] = /label_values\((\w+), (\w+)\)/.exec((variable?.query as { query: string }).query) ?? [];
     expect(series.filter((one) => one.name === name).map(({ labels }) => labels[label!])).toEqual(['zones']);
   });
 
-  it('has no id and no error in a label', () => {
+  it('should have no id and no error in a label', () => {
     const values = new Set(series.flatMap(({ labels }) => Object.values(labels)));
     for (const value of ['throws', 'slow', 'listed', 'boom']) expect(values).not.toContain(value);
   });
 
-  it('has the leader lead, and a run that is abandoned', () => {
+  it('should have the leader lead, and a run that is abandoned', () => {
     expect(series).toContainEqual({
       name: 'kreconciler_leader',
       labels: expect.objectContaining({ controller: 'zones' }) as object,
@@ -209,7 +209,7 @@ describe('the example telemetry', () => {
     });
   });
 
-  it('prints each span as a line', () => {
+  it('should print each span as a line', () => {
     expect(spans).toContainEqual(
       expect.stringMatching(/^[0-9a-f]{8} {2}reconcile {2}id=slow stream=files {2}\d+ ms {2}enqueue > dequeue$/),
     );
@@ -222,7 +222,7 @@ describe('the example telemetry', () => {
   });
 
   it(
-    'is the supervisor, run as a user does: it can be scraped, prints its spans, and ends after its time',
+    'should be the supervisor, run as a user does: it can be scraped, prints its spans, and ends after its time',
     { timeout: 60_000 },
     async () => {
       const root = mkdtempSync(join(tmpdir(), 'supervisor-'));

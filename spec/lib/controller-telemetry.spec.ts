@@ -5,7 +5,7 @@ import { logged } from '../support/logged.js';
 import { meteredSdk, series, total } from '../support/metered.js';
 import { tracedSdk } from '../support/traced.js';
 
-it('a Controller measures, traces and logs, and gives the reconciler a logger bound to its span', async () => {
+it('should measure, trace and log, and give the reconciler a logger bound to its span', async () => {
   const metrics = meteredSdk();
   const traces = tracedSdk();
   const { logger, lines } = logged();
@@ -28,7 +28,7 @@ it('a Controller measures, traces and logs, and gives the reconciler a logger bo
   expect(lines).toContainEqual(['info', 'hello', { controller: 'zones', id: 'x', worker: 0, attempt: 1, traceId, spanId }]);
 });
 
-it('a Controller tells whether it leads', async () => {
+it('should measure whether it leads', async () => {
   const metrics = meteredSdk();
   const controller = new Controller({ observability: { logger: logged().logger, meterProvider: metrics.provider } }, () => undefined, {
     files: NEVER,
@@ -49,7 +49,7 @@ it('a Controller tells whether it leads', async () => {
   expect(seen).toEqual([0, 1, 0, 1, 0]);
 });
 
-it('a Controller logs as an error what ends it', async () => {
+it('should log as an error what ends it', async () => {
   const { logger, lines } = logged();
   const files = new Subject<string>();
   const done = new Controller({ leaderElectionEnabled: false, observability: { logger } }, () => undefined, { files }).run();

@@ -35,7 +35,7 @@ afterEach(() => {
 });
 
 describe('Controller', () => {
-  it('runs until all streams are complete and everything has settled', async () => {
+  it('should run until all streams are complete and everything has settled', async () => {
     let failures = 1;
     const reconciler = (): void => {
       if (failures-- > 0) throw new Error('once');
@@ -51,7 +51,7 @@ describe('Controller', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('takes observables, promises, async iterables, arrays, and functions of a signal that return one of these', async () => {
+  it('should take observables, promises, async iterables, arrays, and functions of a signal that return one of these', async () => {
     const streams: Record<string, EventStream> = {
       observable: of('observable'),
       promise: Promise.resolve('promise'),
@@ -73,7 +73,7 @@ describe('Controller', () => {
     for (const { id, stream } of triggers) if (id !== 'trigger') expect(stream).toBe(id);
   });
 
-  it('tells the reconciler which streams asked', async () => {
+  it('should let the reconciler know which streams asked', async () => {
     const a = new Subject<string>();
     const b = new Subject<string>();
     const first = deferred();
@@ -94,7 +94,7 @@ describe('Controller', () => {
     expect(asked).toEqual([['a'], ['b', 'a']]);
   });
 
-  it('takes arrays of events as values, so that a promise of all ids is a stream', async () => {
+  it('should take arrays of events as values, so that a promise of all ids is a stream', async () => {
     const streams: Record<string, EventStream> = {
       boot: Promise.resolve(['apple', 'pear']),
       pages: () => of('plum', ['quince', { id: 'cherry', message: 7 }], []),
@@ -111,7 +111,7 @@ describe('Controller', () => {
     ]);
   });
 
-  it('takes what an event carries also from getters of its class', async () => {
+  it('should take what an event carries also from getters of its class', async () => {
     class Change {
       readonly id = 'apple';
       get message(): string {
@@ -133,7 +133,7 @@ describe('Controller', () => {
     expect(steps[0]?.trigger).toEqual({ id: 'apple', stream: 'changes', ...carried });
   });
 
-  it('takes any name for a stream, also one that a promise, a web stream or an Observable has', async () => {
+  it('should take any name for a stream, also one that a promise, a web stream or an Observable has', async () => {
     const names = ['then', 'getReader', '@@observable', '__proto__', 'constructor'];
     const streams = Object.fromEntries(names.map((name) => [name, () => of(`${name} id`)]));
     const { controller, steps } = controlled(nothing, streams, { leaderElectionEnabled: false });
@@ -141,7 +141,7 @@ describe('Controller', () => {
     expect(steps.flatMap(({ trigger }) => trigger?.stream ?? []).sort()).toEqual([...names].sort());
   });
 
-  it('says once which stream has completed while others go on, and shows it', async () => {
+  it('should say once which stream has completed while others go on, and show it', async () => {
     const { logger, lines } = logged();
     const alive = new Subject<string>();
     const controller = new Controller({ leaderElectionEnabled: false, observability: { logger } }, nothing, { boot: of('apple'), alive });
@@ -154,7 +154,7 @@ describe('Controller', () => {
     expect(lines.filter(([level]) => level === 'info')).toEqual(told);
   });
 
-  it('ends nothing when one stream completes', async () => {
+  it('should end nothing when one stream completes', async () => {
     const alive = new Subject<string>();
     const { controller, kinds } = controlled(nothing, { done: EMPTY, alive }, { leaderElectionEnabled: false });
     const run = controller.run();
@@ -164,7 +164,7 @@ describe('Controller', () => {
     await run;
   });
 
-  it('rejects a second run, during and after the first', async () => {
+  it('should reject a second run, during and after the first', async () => {
     const { controller } = controlled(nothing, { noopStream });
     const stop = new AbortController();
     const run = controller.run(stop.signal);
@@ -174,7 +174,7 @@ describe('Controller', () => {
     await expect(controller.run()).rejects.toThrow('This controller has been run already');
   });
 
-  it('rejects an id that is none and lives on', async () => {
+  it('should reject an id that is none and live on', async () => {
     const bad = [
       null,
       undefined,
@@ -198,7 +198,7 @@ describe('Controller', () => {
   });
 
   describe('P2: when the signal aborts', () => {
-    it('lets the streams go, lets the running finish, drops the others, and then resolves', async () => {
+    it('should let the streams go, let the running finish, drop the others, and then resolves', async () => {
       const { source, open } = counted(concat(of('a', 'b'), NEVER));
       const run = deferred();
       const { controller, kinds } = controlled(() => run.promise, { source });
@@ -218,7 +218,7 @@ describe('Controller', () => {
       expect(vi.getTimerCount()).toBe(0);
     });
 
-    it('lets a stream that says all at once go in the midst of it', async () => {
+    it('should let a stream that says all at once go in the midst of it', async () => {
       const stop = new AbortController();
       let said = 0;
       let isLetGo = false;
@@ -241,7 +241,7 @@ describe('Controller', () => {
       expect(isLetGo).toBe(true);
     });
 
-    it('gives a hung run up after shutdownGrace, its signal aborted', async () => {
+    it('should give a hung run up after shutdownGrace, its signal aborted', async () => {
       let signal: AbortSignal | undefined;
       const reconciler = (_: string, context: ControllerContext): Promise<void> => {
         signal = context.signal;
@@ -260,14 +260,14 @@ describe('Controller', () => {
       expect(kinds()).toEqual(['enqueued', 'started', 'dropped']);
     });
 
-    it('never subscribes to anything if it had aborted before', async () => {
+    it('should never subscribe to anything if it had aborted before', async () => {
       const stream = counted(NEVER);
       const { controller } = controlled(nothing, { stream: stream.source }, { leaderElectionEnabled: false });
       await controller.run(AbortSignal.abort());
       expect(stream.subscribed()).toBe(0);
     });
 
-    it('leaves no listener at the signal', async () => {
+    it('should leave no listener at the signal', async () => {
       const stop = new AbortController();
       const add = vi.spyOn(stop.signal, 'addEventListener');
       const remove = vi.spyOn(stop.signal, 'removeEventListener');
@@ -295,13 +295,13 @@ describe('Controller', () => {
           throw boom;
         },
       ],
-    ])('makes run reject with an error that names it and has the cause: %s', async (_, bad) => {
+    ])('should make run reject with an error that names it and has the cause: %s', async (_, bad) => {
       const { controller } = controlled(nothing, { good: NEVER, bad }, { leaderElectionEnabled: false });
       const error: unknown = await controller.run().catch((error: unknown) => error);
       expect(error).toMatchObject({ message: 'Event stream `bad` failed: boom', cause: boom });
     });
 
-    it('is told only after everything was stopped cleanly, and completes the steps', async () => {
+    it('should be reported only after everything was stopped cleanly, and complete the steps', async () => {
       const good = counted(concat(of('a', 'b'), NEVER));
       const bad = new Subject<never>();
       const run = deferred();
@@ -327,7 +327,7 @@ describe('Controller', () => {
       ['a proxy that throws', revoked(), '`…` (object)'],
       ['undefined', undefined, 'undefined'],
       ['a symbol', Symbol('odd'), 'Symbol(odd)'],
-    ])('F6 names itself and its cause whatever it throws: %s', async (_, thrown, message) => {
+    ])('F6 should name itself and its cause whatever it throws: %s', async (_, thrown, message) => {
       const { controller } = controlled(nothing, { bad: throwError(() => thrown) }, { leaderElectionEnabled: false });
       const error = await controller.run().catch((error: unknown) => error as Error);
       expect(error?.message).toBe(`Event stream \`bad\` failed: ${message}`);
@@ -336,14 +336,14 @@ describe('Controller', () => {
       await expect(leader.controller.run()).rejects.toThrow(`The leader source failed: ${message}`);
     });
 
-    it('is told that a string is none, though it could be taken for a list of its letters', async () => {
+    it('should be refused if it is a string, though that could be taken for a list of its letters', async () => {
       const { controller } = controlled(nothing, { files: (() => 'ticker') as unknown as EventStream }, { leaderElectionEnabled: false });
       await expect(controller.run()).rejects.toThrow(
         'Event stream `files` failed: Expected `streams.files` to be a function that returns an Observable, promise or iterable, got `ticker` (string)',
       );
     });
 
-    it('is told what it should have returned', async () => {
+    it('should be refused with what it should have returned', async () => {
       const { controller } = controlled(nothing, { odd: (() => 5) as unknown as EventStream }, { leaderElectionEnabled: false });
       await expect(controller.run()).rejects.toThrow(
         'Event stream `odd` failed: Expected `streams.odd` to be a function that returns an Observable, promise or iterable, got `5` (number)',
@@ -352,7 +352,7 @@ describe('Controller', () => {
   });
 
   describe('steps', () => {
-    it('are hot, and delivered in one order to all observers', async () => {
+    it('should be hot, and delivered in one order to all observers', async () => {
       const events = new Subject<string>();
       const { controller, kinds } = controlled(nothing, { events }, { leaderElectionEnabled: false });
       const early: string[] = [];
@@ -427,7 +427,7 @@ describe('Controller', () => {
             },
           }),
       ],
-    ])('an observer that throws is logged and hurts nobody: %s', async (_, observe) => {
+    ])('should log an observer that throws, and go on: %s', async (_, observe) => {
       const logged: unknown[] = [];
       const logger: Logger = { ...noopLogger, error: (message, fields) => logged.push([message, fields]) };
       const { controller, kinds } = controlled(nothing, { a: of('x') }, { leaderElectionEnabled: false, observability: { logger } });
@@ -438,7 +438,7 @@ describe('Controller', () => {
       expect(logged[0]).toEqual(['An observer of the steps threw', { error: new Error('observer') }]);
     });
 
-    it('go on for the other observers when the teardown of one throws', async () => {
+    it('should go on for the other observers when the teardown of one throws', async () => {
       const { logger, lines } = logged();
       const controller = new Controller({ leaderElectionEnabled: false, observability: { logger } }, nothing, { ids: of('apple') });
       const teardown = finalize<Step>(() => {
@@ -458,7 +458,7 @@ describe('Controller', () => {
       ]);
     });
 
-    it('an observer that throws hurts nobody, even if the logger throws as well', async () => {
+    it('should go on when an observer throws, even if the logger throws as well', async () => {
       const logger: Logger = {
         ...noopLogger,
         error: () => {
@@ -476,7 +476,7 @@ describe('Controller', () => {
   });
 
   describe('inspect', () => {
-    it('tells what is running, ready and waiting, until when and which attempt, and whether it leads', async () => {
+    it('should show what is running, ready and waiting, until when and which attempt, and whether it leads', async () => {
       const first = deferred();
       const reconciler = (id: string): Promise<void> | { requeueDelay: number } =>
         id === 'poll' ? { requeueDelay: 60_000 } : first.promise;
@@ -522,24 +522,24 @@ describe('Controller', () => {
         { a: 'abc' },
         'Expected `streams.a` to be an Observable, promise, iterable, or a function that returns one, got `abc` (string)',
       ],
-    ])('%j is refused at once: %#', (config, reconciler, streams, message) => {
+    ])('should refuse %j at once: %#', (config, reconciler, streams, message) => {
       expect(() => new Controller(config as object, reconciler as Reconciler, streams as Record<string, EventStream>)).toThrow(
         new TypeError(message),
       );
     });
 
-    it.each([null, 5, {}, new AbortController()])('%o is refused as a signal, and run may be called again', async (signal) => {
+    it.each([null, 5, {}, new AbortController()])('should refuse %o as a signal, and run may be called again', async (signal) => {
       const { controller } = controlled(nothing, {}, { leaderElectionEnabled: false });
       await expect(controller.run(signal as never)).rejects.toThrow(/^Expected `signal` to be an AbortSignal, got /);
       await controller.run();
     });
 
-    it('takes undefined for the default', () => {
+    it('should take undefined for the default', () => {
       const config = Object.fromEntries(Object.keys(defaultConfig()).map((field) => [field, undefined]));
       expect(() => new Controller(config, nothing, {})).not.toThrow();
     });
 
-    it('has the defaults of the documentation', () => {
+    it('should have the defaults of the documentation', () => {
       expect(defaultConfig()).toMatchObject({
         maxItemRetries: 10,
         workerQueueSize: 2000,
@@ -553,11 +553,11 @@ describe('Controller', () => {
     });
   });
 
-  it('completes at once when there is nothing to listen to', async () => {
+  it('should complete at once when there is nothing to listen to', async () => {
     await controlled(nothing, {}, { leaderElectionEnabled: false }).controller.run();
   });
 
-  it('honours config.stop and config.reset as well', async () => {
+  it('should honour config.stop and config.reset as well', async () => {
     const stop = new Subject<void>();
     const reset = new Subject<void>();
     const { controller, kinds } = controlled(
@@ -572,7 +572,7 @@ describe('Controller', () => {
     await run;
   });
 
-  it('gives the reconciler a logger bound to the id', async () => {
+  it('should give the reconciler a logger bound to the id', async () => {
     const logged: unknown[] = [];
     const logger: Logger = { ...noopLogger, with: (fields) => ({ ...noopLogger, info: (message) => logged.push([message, fields]) }) };
     const reconciler = (_: string, context: ControllerContext): void => {

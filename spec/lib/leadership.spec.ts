@@ -116,7 +116,7 @@ describe('Leadership', () => {
   });
 
   describe('L4 a leader source', () => {
-    it('that errors should mean loss, and make run reject naming it', async () => {
+    it('should take an error for loss, and make run reject naming it', async () => {
       const leader = new Subject<boolean>();
       const boom = new Error('lease gone');
       const { controller, kinds } = controlled(() => NEVER, { a: concat(of('x'), NEVER) }, { leader });
@@ -127,14 +127,14 @@ describe('Leadership', () => {
       expect(await run).toMatchObject({ message: 'The leader source failed: lease gone', cause: boom });
     });
 
-    it('that errors at once should make run reject before anything is listened to', async () => {
+    it('should make run reject for an error at once, before anything is listened to', async () => {
       const stream = counted(NEVER);
       const { controller } = controlled(nothing, { stream: stream.source }, { leader: throwError(() => new Error('no')) });
       await expect(controller.run()).rejects.toThrow('The leader source failed: no');
       expect(stream.subscribed()).toBe(0);
     });
 
-    it.each([undefined, null, 0, ''])('that says %o should not be taken to say that it leads', async (says) => {
+    it.each([undefined, null, 0, ''])('should not take %o for leading', async (says) => {
       const stream = counted(NEVER);
       const { controller } = controlled(nothing, { stream: stream.source }, { leader: concat(of(says as unknown as boolean), NEVER) });
       const stop = new AbortController();
@@ -147,7 +147,7 @@ describe('Leadership', () => {
     it.each([
       [true, 1],
       [false, 0],
-    ])('that completes should leave its last value standing: %s', async (last, open) => {
+    ])('should leave the last value standing once it has completed: %s', async (last, open) => {
       const stream = counted(NEVER);
       const { controller } = controlled(nothing, { stream: stream.source }, { leader: of(!last, last) });
       const stop = new AbortController();
@@ -177,7 +177,7 @@ describe('Leadership', () => {
     expect(happened).toEqual(['enqueued', 'started', 'succeeded', 'released']);
   });
 
-  it('L6 becomeLeader before run, twice, or after the end should be harmless', async () => {
+  it('L6 should not mind becomeLeader before run, twice, or after the end', async () => {
     const stream = counted(of('x'));
     const { controller, kinds } = controlled(nothing, { stream: stream.source });
     controller.becomeLeader();
@@ -190,7 +190,7 @@ describe('Leadership', () => {
     expect(kinds()).toEqual(['enqueued', 'started', 'succeeded']);
   });
 
-  it('L6 becomeLeader should be ignored where config.leader is given', async () => {
+  it('L6 should ignore becomeLeader where config.leader is given', async () => {
     const stream = counted(NEVER);
     const { controller } = controlled(nothing, { stream: stream.source }, { leader: of(false) });
     const stop = new AbortController();

@@ -44,7 +44,7 @@ describe('T1: a delay', () => {
     { now: 100, delay: NaN, after: 150 },
     { now: 100, delay: -Infinity, after: 150 },
     { now: 100, delay: undefined, after: 150 },
-  ])('of $delay at $now ends after $after', ({ now, delay, after }) => {
+  ])('should wait, for $delay at $now, until $after', ({ now, delay, after }) => {
     const scheduler = new DelayScheduler(250);
     vi.advanceTimersByTime(now);
     const { ran } = timed(scheduler, delay);
@@ -56,7 +56,7 @@ describe('T1: a delay', () => {
     expect(ran).toHaveLength(1);
   });
 
-  it('of 0 on the grid itself ends at once, though not before the caller has gone on', () => {
+  it('should end at once for 0 on the grid itself, though not before the caller has gone on', () => {
     const { ran } = timed(new DelayScheduler(250), 0);
     expect(ran).toEqual([]);
     vi.advanceTimersByTime(0);
@@ -150,7 +150,7 @@ describe('T2: native timers', () => {
 });
 
 describe('T3: long delays', () => {
-  it.each([2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5, 1e11])('%d ms should be waited for', (ms) => {
+  it.each([2 ** 31 - 1, 2 ** 31, 2 ** 32 + 5, 1e11])('should wait for %d ms', (ms) => {
     const { ran } = timed(new DelayScheduler(250), ms);
     vi.advanceTimersByTime(ms - 1);
     expect(ran).toEqual([]);
@@ -158,7 +158,7 @@ describe('T3: long delays', () => {
     expect(ran).toEqual([Math.ceil(ms / 250) * 250]);
   });
 
-  it('Infinity should never come, and cost no timer', () => {
+  it('should never come for Infinity, and cost no timer', () => {
     const { ran, action } = timed(new DelayScheduler(250), Infinity);
     expect(vi.getTimerCount()).toBe(0);
     vi.advanceTimersByTime(1e12);
@@ -171,7 +171,7 @@ describe('T4: a step of the wall clock', () => {
   it.each([
     ['forward', 3_600_000],
     ['back', -3_600_000],
-  ])('%s should neither move nor block what is armed', (_name, step) => {
+  ])('should neither move nor block what is armed by a step %s', (_name, step) => {
     const scheduler = new DelayScheduler(250);
     const { ran } = timed(scheduler, 1000);
     vi.advanceTimersByTime(400);
@@ -182,7 +182,7 @@ describe('T4: a step of the wall clock', () => {
     expect(ran).toEqual([1000]);
   });
 
-  it('back should let nobody who comes now be served by a tick of before, which is too early', () => {
+  it('should, set back, serve nobody who comes now by a tick of before, which is too early', () => {
     const scheduler = new DelayScheduler(250);
     vi.advanceTimersByTime(1000);
     const before = timed(scheduler, 100);
@@ -194,7 +194,7 @@ describe('T4: a step of the wall clock', () => {
     expect(after.ran).toEqual([350]);
   });
 
-  it('back by less than a tick has been armed should not let it serve those who come now either', () => {
+  it('should not do so either when set back by less than a tick has been armed', () => {
     const scheduler = new DelayScheduler(250);
     timed(scheduler, 1000);
     vi.advanceTimersByTime(800);
@@ -207,7 +207,7 @@ describe('T4: a step of the wall clock', () => {
     expect(ran).toEqual([900]);
   });
 
-  it('back should keep an interval going', () => {
+  it('should keep an interval going when set back', () => {
     const ticks = vi.fn();
     const subscription = interval(250, new DelayScheduler(250)).subscribe(ticks);
     vi.advanceTimersByTime(500);
@@ -320,14 +320,14 @@ describe('an action', () => {
 });
 
 describe('it is a full SchedulerLike', () => {
-  it('whose clock is that of the scheduler below', () => {
+  it('should have the clock of the scheduler below', () => {
     vi.setSystemTime(1234);
     expect(new DelayScheduler(250).now()).toBe(1234);
     expect(new DelayScheduler(250, { now: () => 7, schedule: () => of().subscribe() }).now()).toBe(7);
   });
 
   it(
-    'on which `interval` runs',
+    'should run `interval`',
     marbles(({ expectObservable, scheduler }) => {
       const ticks = interval(3, new DelayScheduler(5, scheduler)).pipe(take(3));
       expectObservable(ticks).toBe('-----0----1----(2|)', [0, 1, 2]);
@@ -335,7 +335,7 @@ describe('it is a full SchedulerLike', () => {
   );
 
   it(
-    'on which `timer` runs, and again for a second subscription',
+    'should run `timer`, and again for a second subscription',
     marbles(({ expectObservable, scheduler }) => {
       const tick = timer(3, new DelayScheduler(5, scheduler));
       expectObservable(tick, '^ ').toBe('-----(0|)', [0]);
@@ -345,7 +345,7 @@ describe('it is a full SchedulerLike', () => {
   );
 
   it(
-    'on which `delay` runs',
+    'should run `delay`',
     marbles(({ hot, expectObservable, scheduler }) => {
       const source = hot('-a-b---c---|');
       const expected = '  -----(ab)-c|';
@@ -354,7 +354,7 @@ describe('it is a full SchedulerLike', () => {
   );
 
   it(
-    'on which `debounceTime` runs',
+    'should run `debounceTime`',
     marbles(({ hot, expectObservable, scheduler }) => {
       const source = hot('-a-b--------c-----|');
       const expected = '  ----------b----c--|';
@@ -363,7 +363,7 @@ describe('it is a full SchedulerLike', () => {
   );
 
   it(
-    'on which `delayWhen` and `timer` bring each value back at its own tick',
+    'should bring each value of `delayWhen` and `timer` back at its own tick',
     marbles(({ cold, expectObservable, scheduler }) => {
       const delays = new DelayScheduler(5, scheduler);
       const source = cold('(abc|)');
@@ -374,7 +374,7 @@ describe('it is a full SchedulerLike', () => {
   );
 
   it(
-    'from which a source that fails, or is unsubscribed, lets go',
+    'should be let go of by a source that fails, or is unsubscribed',
     marbles(({ hot, expectObservable, scheduler }) => {
       const delays = new DelayScheduler(5, scheduler);
       expectObservable(hot('-a-#').pipe(delay(2, delays))).toBe('---#');
@@ -385,7 +385,7 @@ describe('it is a full SchedulerLike', () => {
   );
 
   it(
-    'from which an error of a callback goes where it belongs, and not to the scheduler',
+    'should let an error of a callback go where it belongs',
     marbles(({ expectObservable, scheduler }) => {
       const failing = timer(3, new DelayScheduler(5, scheduler)).pipe(
         map(() => {
@@ -396,7 +396,7 @@ describe('it is a full SchedulerLike', () => {
     }),
   );
 
-  it('that frees all timers when the last subscription ends', () => {
+  it('should free all timers when the last subscription ends', () => {
     const scheduler = new DelayScheduler(250, asyncScheduler);
     const subscription = interval(100, scheduler).subscribe();
     subscription.add(of(1, 2, 3).pipe(delay(5000, scheduler)).subscribe());

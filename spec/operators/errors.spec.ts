@@ -42,7 +42,7 @@ const hostile: Readonly<Record<string, unknown>> = {
   'a cause that throws': wrapped(untouchable),
 };
 
-it.each(Object.keys(hostile))('B1: an error that is or has %s says nothing, and hurts nobody', (name) => {
+it.each(Object.keys(hostile))('B1 should learn nothing from an error that is or has %s, and not throw', (name) => {
   expect(retryDelayOf(hostile[name])).toBeUndefined();
   expect(isTerminal(hostile[name])).toBe(false);
 });
@@ -132,6 +132,6 @@ it.each([
   [null, false],
   [undefined, false],
   [new Date(1), false],
-])('T3: whether %o can be waited for: %s', (value, holds) => {
+])('T3 should know whether %o can be waited for: %s', (value, holds) => {
   expect(isDelay(value)).toBe(holds);
 });

@@ -44,7 +44,7 @@ describe('shown', () => {
     [throwing, '`…` (object)'],
     [{ toJSON: () => undefined }, '`…` (object)'],
     [{ n: 5n }, '`…` (object)'],
-  ])('%# should show it as %2$s', (value, text) => {
+  ])('should show it as %2$s: %#', (value, text) => {
     expect(shown(value)).toBe(text);
   });
 

@@ -10,7 +10,7 @@ function named(index: string): string[] {
   return lists.map((name) => name.trim()).filter((name) => name !== '');
 }
 
-it('kreconciler/operators exports this, and nothing else', () => {
+it('should be this for kreconciler/operators, and nothing else', () => {
   expect(Object.keys(operators).sort()).toEqual([
     'DelayScheduler',
     'RetryError',
@@ -32,7 +32,7 @@ it('kreconciler/operators exports this, and nothing else', () => {
   ]);
 });
 
-it('kreconciler/operators names these types', () => {
+it('should include these types for kreconciler/operators', () => {
   const names = named('../../operators/index.ts').map((name) => name.replace(/^type /, ''));
   expect(names.filter((name) => !(name in operators)).sort()).toEqual([
     'Abandoned',
@@ -70,7 +70,7 @@ it('kreconciler/operators names these types', () => {
   ]);
 });
 
-it('kreconciler exports all of it too', () => {
+it('should be in kreconciler, too, all of it', () => {
   expect(everything).toMatchObject(operators);
   expect(named('../../lib/index.ts')).toEqual(expect.arrayContaining(named('../../operators/index.ts')));
 });

@@ -52,7 +52,7 @@ class Load {
 }
 
 describe('what a loop must bear', () => {
-  test('100,000 synchronous ids queued at once on one worker', () => {
+  test('should run 100,000 synchronous ids queued at once on one worker', () => {
     const gate = new Subject<undefined>();
     let last = -1;
     let inOrder = true;
@@ -71,7 +71,7 @@ describe('what a loop must bear', () => {
     load.expectNothingLeft();
   });
 
-  test('a reconciler that triggers its own id 50,000 times', () => {
+  test('should run a reconciler that triggers its own id 50,000 times', () => {
     let left = 50_000;
     const load: Load = new Load((id) => {
       if (id === 'a' && left-- > 0) load.trigger('a');
@@ -81,7 +81,7 @@ describe('what a loop must bear', () => {
     load.expectNothingLeft();
   });
 
-  test('1,000,000 events over 1,000 ids with a queue of 100', () => {
+  test('should take 1,000,000 events over 1,000 ids with a queue of 100', () => {
     let gate = new Subject<undefined>();
     const load = new Load((id) => (id === 'gate' ? gate : undefined), { workerQueueSize: 100 }).weigh();
     const ids = Array.from({ length: 1000 }, (_, i) => `${i}`);
@@ -97,7 +97,7 @@ describe('what a loop must bear', () => {
     load.expectNothingLeft();
   });
 
-  test('10,000 ids waiting an hour each, re-triggered ten times', () => {
+  test('should keep 10,000 ids waiting an hour each, re-triggered ten times', () => {
     const HOUR = 3_600_000;
     const load = new Load((id, { reason }) => (reason === 'event' && id !== 'warm' ? { requeueDelay: HOUR } : undefined)).weigh();
     for (let round = 0; round < 11; round++) {
@@ -111,7 +111,7 @@ describe('what a loop must bear', () => {
     load.expectNothingLeft();
   });
 
-  test('5,000 runs under one stop signal, without listener growth', () => {
+  test('should do 5,000 runs under one stop signal, without listener growth', () => {
     const { signal } = new AbortController();
     const listeners: number[] = [];
     let aborted = false;
@@ -132,7 +132,7 @@ describe('what a loop must bear', () => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 
-  test('a poller that requeues 100,000 times', () => {
+  test('should run a poller that requeues 100,000 times', () => {
     let left = 100_000;
     const load = new Load((id) => (id === 'a' && left-- > 0 ? { requeueDelay: 250 } : undefined), { maxItemRetries: 0 }).weigh();
     load.trigger('a');
@@ -155,7 +155,7 @@ describe('what grows must not grow dearer', () => {
     ['a backlog of 1,000,000 ids', 'backlog', '2000'],
     ['1,000,000 waiting ids', 'waiting', '1000'],
   ])(
-    '%s should cost per id at most three times what few cost, but for the share of the caches',
+    'should cost per id at most three times what few cost, but for the share of the caches: %s',
     async (_, kind, few) => {
       let ratio = Infinity;
       // A Map alone costs ten times as much an id when it outgrows the caches. And neighbours on the machine take the caches

@@ -19,7 +19,7 @@ describe('isObservableInput', () => {
     ['a Set', new Set()],
     ['a web stream', new ReadableStream()],
     ['a function with an Observable side', Object.assign(() => 1, { '@@observable': () => NEVER })],
-  ])('takes %s', (_name, value) => {
+  ])('should take %s', (_name, value) => {
     expect(isObservableInput(value)).toBe(true);
   });
 
@@ -33,7 +33,7 @@ describe('isObservableInput', () => {
     ['undefined', undefined],
     ['null', null],
     ['a symbol', Symbol.iterator],
-  ])('refuses %s', (_name, value) => {
+  ])('should refuse %s', (_name, value) => {
     expect(isObservableInput(value)).toBe(false);
   });
 
@@ -49,7 +49,7 @@ describe('isObservableInput', () => {
         },
       }),
     ],
-  ])('B5: `from` takes one %s too', async (_name, value) => {
+  ])('B5 should know what `from` takes too: one %s', async (_name, value) => {
     await expect(lastValueFrom(from(value))).resolves.toBe('x');
   });
 });
@@ -63,7 +63,7 @@ describe('where somebody has defined `Symbol.observable`', () => {
     vi.resetModules();
   });
 
-  it('B5: should know an Observable by the symbol, and by the string as before', async () => {
+  it('B5 should know an Observable by the symbol, and by the string as before', async () => {
     Object.defineProperty(Symbol, 'observable', { value: side, configurable: true });
     vi.resetModules();
     const { isObservableInput } = await import('../../operators/observable-input.js');

@@ -134,7 +134,7 @@ class World {
   }
 }
 
-test('every law should hold in any world: S1, S2, A1 to A4, Q1 to Q3, R3, R4, E1, T1, and that state returns to zero', async () => {
+test('should keep every law in any world: S1, S2, A1 to A4, Q1 to Q3, R3, R4, E1, T1, and that state returns to zero', async () => {
   await fc.assert(
     fc.asyncProperty(world, async ({ story, runs, ...given }) => {
       const made = new World(given, [...runs]);

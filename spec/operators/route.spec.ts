@@ -65,11 +65,14 @@ describe('route', () => {
     expect(asked).toEqual([['a', 4]]);
   });
 
-  it.each(['__proto__', 'constructor', 'toString', ' ', '\u0000', '\ud800', 'x'.repeat(10_000)])('Q4: %j is an ordinary id', (id) => {
-    expect(route({ id }, settings())).toBe(defaultHasher(id, 4));
-  });
+  it.each(['__proto__', 'constructor', 'toString', ' ', '\u0000', '\ud800', 'x'.repeat(10_000)])(
+    'Q4 should take %j for an ordinary id',
+    (id) => {
+      expect(route({ id }, settings())).toBe(defaultHasher(id, 4));
+    },
+  );
 
-  it.each(Object.keys(odd))("Q4: %s is rejected as '', with an error that shows it", (name) => {
+  it.each(Object.keys(odd))("Q4 should reject %s as '', with an error that shows it", (name) => {
     const rejection = rejectionOf(odd[name]);
     expect(rejection).toMatchObject({ kind: 'rejected', id: '', worker: -1, at: 5, reason: 'invalid_id' });
     expect(rejection?.error).toBeInstanceOf(TypeError);
@@ -81,17 +84,17 @@ describe('route', () => {
     ['', '`` (string)'],
     [{ id: 5 }, '`{"id":5}` (object)'],
     [undefined, '`undefined`'],
-  ])('Q4: should show %j', (event, shown) => {
+  ])('Q4 should show %j', (event, shown) => {
     expect(rejectionOf(event)?.error).toEqual(new TypeError(`Expected an id to be a non-empty string, got ${shown}`));
   });
 
-  it('A1: should carry the event it rejects', () => {
+  it('A1 should carry the event it rejects', () => {
     const trigger = { id: '', stream: 'files', message: 1 };
     expect(rejectionOf(trigger)?.trigger).toBe(trigger);
     expect(rejectionOf(5)?.trigger).toEqual({ id: '' });
   });
 
-  it.each([-1, -5, -1e9])('Q4: a lane of %d means `unrouted`, which is no error', (lane) => {
+  it.each([-1, -5, -1e9])('Q4 should take a lane of %d for `unrouted`, which is no error', (lane) => {
     expect(rejectionOf('a', { workerHasher: () => lane })).toStrictEqual({
       kind: 'rejected',
       id: 'a',
@@ -114,7 +117,7 @@ describe('route', () => {
     [undefined, '`undefined`'],
     [null, '`null`'],
     [Symbol('x'), '`Symbol(x)` (symbol)'],
-  ])('Q4: a lane of %s is rejected: hasher_failed', (lane, shown) => {
+  ])('Q4 should reject a lane of %s: hasher_failed', (lane, shown) => {
     const rejection = rejectionOf('a', { workerHasher: () => lane as number });
     expect(rejection).toMatchObject({ kind: 'rejected', id: 'a', worker: -1, reason: 'hasher_failed', trigger: { id: 'a' } });
     if (typeof lane !== 'symbol') {
@@ -122,7 +125,7 @@ describe('route', () => {
     }
   });
 
-  it('Q4: a hasher that throws is rejected with its error', () => {
+  it('Q4 should reject an event whose hasher throws, with its error', () => {
     const error = new Error('no hash');
     const workerHasher = (): number => {
       throw error;
@@ -130,7 +133,7 @@ describe('route', () => {
     expect(rejectionOf('a', { workerHasher })).toMatchObject({ id: 'a', reason: 'hasher_failed', error });
   });
 
-  it('Q4: -0 is lane 0', () => {
+  it('Q4 should take -0 for lane 0', () => {
     expect(Object.is(route('a', settings({ workerHasher: () => -0 })), 0)).toBe(true);
   });
 
@@ -143,7 +146,7 @@ describe('route', () => {
     );
   });
 
-  it('B1: nothing that comes can end the loop', () => {
+  it('B1 should not throw, whatever comes', () => {
     const steps: Step[] = [];
     const ran: string[] = [];
     const events = [...Object.values(odd), 'a'] as string[];

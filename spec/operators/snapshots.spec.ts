@@ -69,7 +69,7 @@ describe('snapshots', () => {
     ],
     ['a stop', () => queue().offer('a').offer('b').start().offer('a').fail().stop(), 'ready 0, running 0, waiting 0, abandoned 0'],
     ['a reset', () => queue().offer('a').start().offer('a').reset(true), 'ready 0, running 0, waiting 0, abandoned 1'],
-  ])('after %s', (_name, driving, counts) => {
+  ])('should count after %s', (_name, driving, counts) => {
     const driven = driving();
     expect(after(driven)).toBe(counts);
     expect(actually(driven)).toBe(counts);

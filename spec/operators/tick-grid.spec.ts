@@ -30,11 +30,11 @@ describe('Ticks', () => {
     { now: 99, delay: 1, due: 100 },
     { now: 99, delay: 2, due: 200 },
     { now: 0, delay: 2 ** 40 + 1, due: Math.ceil((2 ** 40 + 1) / 100) * 100 },
-  ])('T1: at $now a delay of $delay is due at $due', ({ now, delay, due }) => {
+  ])('T1 should be due at $due for a delay of $delay at $now', ({ now, delay, due }) => {
     expect(grid().ticks.after(delay, now).due).toBe(due);
   });
 
-  it('T1: should be never early, and at most one tick late', () => {
+  it('T1 should be never early, and at most one tick late', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 5000 }),
@@ -50,7 +50,7 @@ describe('Ticks', () => {
     );
   });
 
-  it('T2: should arm one tick for all who are due in it', () => {
+  it('T2 should arm one tick for all who are due in it', () => {
     const { ticks, armed } = grid();
     const tick = ticks.after(120, 0);
     expect(ticks.after(200, 0)).toBe(tick);
@@ -72,7 +72,7 @@ describe('Ticks', () => {
     expect(armed).toHaveLength(2);
   });
 
-  it('T4: should not join a tick that was armed by a clock that has been set back since', () => {
+  it('T4 should not join a tick that was armed by a clock that has been set back since', () => {
     const { ticks, armed } = grid();
     const before = ticks.after(100, 1000);
     const after = ticks.after(150, 950);
@@ -81,21 +81,21 @@ describe('Ticks', () => {
     expect(armed.map(({ due, armedAt }) => due - armedAt)).toEqual([100, 150]);
   });
 
-  it('T4: should not join one if the clock has been set back at all, though not to before it was armed', () => {
+  it('T4 should not join one if the clock has been set back at all, though not to before it was armed', () => {
     const { ticks } = grid();
     const before = ticks.after(1000, 0);
     ticks.after(1, 800);
     expect(ticks.after(900, 100)).not.toBe(before);
   });
 
-  it('T4: should join one that was armed since the clock was set back', () => {
+  it('T4 should join one that was armed since the clock was set back', () => {
     const { ticks } = grid();
     ticks.after(100, 1000);
     const since = ticks.after(500, 600);
     expect(ticks.after(400, 700)).toBe(since);
   });
 
-  it('T4: should leave the younger of two ticks with one name on the grid when the older fires', () => {
+  it('T4 should leave the younger of two ticks with one name on the grid when the older fires', () => {
     const { ticks } = grid();
     const before = ticks.after(100, 1000);
     const after = ticks.after(150, 950);

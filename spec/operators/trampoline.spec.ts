@@ -90,7 +90,7 @@ describe('A5: an trampoline', () => {
     expect(seen.slice(3)).toEqual(['three', 'turn four']);
   });
 
-  it('B2: should take turns that ask for turns without a stack that grows', () => {
+  it('B2 should take turns that ask for turns without a stack that grows', () => {
     const { trampoline } = opened();
     let turns = 0;
     const turn = (): void => {
@@ -100,7 +100,7 @@ describe('A5: an trampoline', () => {
     expect(turns).toBe(100_000);
   });
 
-  it('B2: should deliver steps that cause steps without a stack that grows', () => {
+  it('B2 should deliver steps that cause steps without a stack that grows', () => {
     const { trampoline, seen } = opened((id, its) => {
       if (Number(id) < 100_000) its.emit(step(String(Number(id) + 1)));
     });
@@ -187,7 +187,7 @@ describe('inOrder', () => {
     expect(seen).toEqual(['a']);
   });
 
-  it('B4: should have an trampoline of its own for each subscription', () => {
+  it('B4 should have a trampoline of its own for each subscription', () => {
     const outlets = new Set<Trampoline>();
     const steps = trampolined((trampoline) => {
       outlets.add(trampoline);

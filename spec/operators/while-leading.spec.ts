@@ -8,7 +8,7 @@ const leads = { t: true, f: false };
 
 describe('whileLeading', () => {
   it(
-    'L1: should not subscribe to the source before leading',
+    'L1 should not subscribe to the source before leading',
     marbles(({ cold, hot, expectObservable, expectSubscriptions }) => {
       const leader = hot('  f--t-----', leads);
       const source = cold('    -a-b-c ');
@@ -20,7 +20,7 @@ describe('whileLeading', () => {
   );
 
   it(
-    'L2, L3: should let go of the source on loss, and subscribe anew on regain',
+    'L2, L3 should let go of the source on loss, and subscribe anew on regain',
     marbles(({ cold, hot, expectObservable, expectSubscriptions }) => {
       const leader = hot('  t---f---t---', leads);
       const source = cold(' -a-b-c-d');
@@ -33,7 +33,7 @@ describe('whileLeading', () => {
   );
 
   it(
-    'L3: should subscribe once, however often the signal repeats',
+    'L3 should subscribe once, however often the signal repeats',
     marbles(({ cold, hot, expectObservable, expectSubscriptions }) => {
       const leader = hot('  t-t-t-f-f-', leads);
       const source = cold(' -a-b-c-d');
@@ -45,7 +45,7 @@ describe('whileLeading', () => {
   );
 
   it(
-    'L4: should go on leading when the leader completes while it says true',
+    'L4 should go on leading when the leader completes while it says true',
     marbles(({ cold, hot, expectObservable, expectSubscriptions }) => {
       const leader = hot('  t-|', leads);
       const source = cold(' -a-b-c-|');
@@ -56,7 +56,7 @@ describe('whileLeading', () => {
   );
 
   it(
-    'L4: should never lead again when the leader completes while it says false, or says nothing',
+    'L4 should never lead again when the leader completes while it says false, or says nothing',
     marbles(({ cold, hot, expectObservable }) => {
       expectObservable(cold('-a-|').pipe(whileLeading(hot('t-f|', leads)))).toBe('-a--');
       expectObservable(cold('-a-|').pipe(whileLeading(hot<boolean>('|')))).toBe('----');

@@ -54,18 +54,18 @@ describe('the table: an event', () => {
     { state: 'abandoned, due', then: 'abandoned', steps: ['merged a'] },
     { state: 'abandoned, dropped', then: 'abandoned', steps: ['merged a'] },
   ])(
-    'for an id that is $state: $then',
+    'should make of an id that is $state: $then',
     cell((a) => a.offer('a')),
   );
 
-  it('consumes the wake-up of the waiting id that it made ready', () => {
+  it('should consume the wake-up of the waiting id that it made ready', () => {
     const a = given['waiting, no failure']().offer('a');
     expect(a.armed.size).toBe(0);
     a.start().succeed().take();
     expect(a.advance(1000).told()).toEqual([]);
   });
 
-  it('is refused by a full queue if the id is idle', () => {
+  it('should be refused by a full queue if the id is idle', () => {
     const driven = queue({ workerQueueSize: 1 }).offer('x');
     driven.take();
     expect(driven.offer('a').told()).toEqual(['rejected a, full']);
@@ -83,7 +83,7 @@ describe('the table: a wake-up is due', () => {
     { state: 'abandoned, waiting, dirty', then: 'abandoned', steps: [] },
     { state: 'abandoned, dropped while dirty', then: 'abandoned', steps: [] },
   ])(
-    'for an id that is $state: $then',
+    'should make of an id that is $state: $then',
     cell((a) => a.advance(300)),
   );
 });
@@ -94,7 +94,7 @@ describe('the table: its run ends well', () => {
     { state: 'running', then: 'idle', steps: ['succeeded a, attempt 1'] },
     { state: 'running, dirty', then: 'ready', steps: ['succeeded a, attempt 1', 'enqueued a, event'] },
   ])(
-    'for an id that is $state: $then',
+    'should make of an id that is $state: $then',
     cell((a) => a.succeed()),
   );
 });
@@ -105,7 +105,7 @@ describe('the table: its run asks `requeueDelay`', () => {
     { state: 'running', then: 'waiting', steps: ['requeued a, attempt 1, delay 70'] },
     { state: 'running, dirty', then: 'ready', steps: ['succeeded a, attempt 1', 'enqueued a, event'] },
   ])(
-    'for an id that is $state: $then',
+    'should make of an id that is $state: $then',
     cell((a) => a.succeed(70)),
   );
 });
@@ -118,11 +118,11 @@ describe('the table: its run fails', () => {
     { state: 'running for the last time', then: 'idle', steps: ['dropped a, retries, attempt 1'] },
     { state: 'running for the last time, dirty', then: 'waiting', steps: ['dropped a, retries, attempt 1'] },
   ])(
-    'for an id that is $state: $then',
+    'should make of an id that is $state: $then',
     cell((a) => a.fail()),
   );
 
-  it('spends the mark of a dirty id, which is woken at failure + `delayResolution`', () => {
+  it('should spend the mark of a dirty id, which is woken at failure + `delayResolution`', () => {
     const a = given['running, dirty']().fail();
     a.take();
     expect(a.advance(99).told()).toEqual([]);
@@ -131,7 +131,7 @@ describe('the table: its run fails', () => {
     expect(a.succeed().advance(1000).told()).toEqual(['succeeded a, attempt 2']);
   });
 
-  it('lets a dirty id that is dropped start afresh once the embargo is over', () => {
+  it('should let a dirty id that is dropped start afresh once the embargo is over', () => {
     const a = given['running for the last time, dirty']().fail();
     a.take();
     expect(a.advance(99).told()).toEqual([]);
@@ -151,24 +151,24 @@ describe('the table: its open promise settles', () => {
     { state: 'abandoned, dropped, dirty', then: 'ready', steps: ['released a', 'enqueued a, event'] },
     { state: 'abandoned, dropped while dirty', then: 'waiting', steps: ['released a'] },
   ])(
-    'for an id that is $state: $then',
+    'should make of an id that is $state: $then',
     cell((a) => a.release('a')),
   );
 
-  it('after the embargo: a dirty id is ready at once', () => {
+  it('should make a dirty id ready at once after the embargo', () => {
     const a = given['abandoned, waiting, dirty']().advance(100);
     a.take();
     expect(a.release('a').told()).toEqual(['released a', 'enqueued a, event']);
   });
 
-  it('within the embargo: a dirty id is ready when it ends', () => {
+  it('should make a dirty id ready when the embargo ends', () => {
     const a = given['abandoned, waiting, dirty']().release('a');
     a.take();
     expect(a.advance(99).told()).toEqual([]);
     expect(a.advance(1).told()).toEqual(['enqueued a, event']);
   });
 
-  it('its wait goes on to its deadline if it is neither due nor dirty', () => {
+  it('should let its wait go on to its deadline if it is neither due nor dirty', () => {
     const a = given['abandoned, waiting']().advance(200).release('a');
     a.take();
     expect(a.advance(99).told()).toEqual([]);
@@ -177,14 +177,14 @@ describe('the table: its open promise settles', () => {
 });
 
 describe('an abandoned id', () => {
-  it('does not hold up the ids behind it', () => {
+  it('should not hold up the ids behind it', () => {
     const driven = queue().offer('a').offer('b').start().abandon();
     driven.take();
     expect(driven.start().told()).toEqual(['started b, event, attempt 1']);
     expect(driven.queue.abandoned).toBe(1);
   });
 
-  it('says so after the step that ended its run', () => {
+  it('should say so after the step that ended its run', () => {
     expect(queue().offer('a').start().abandon().told().slice(2)).toEqual(['requeued a, attempt 1, delay 300', 'abandoned a']);
     expect(queue().offer('a').start().abandon(new TerminalError('no')).told().slice(2)).toEqual([
       'dropped a, terminal, attempt 1',
@@ -231,7 +231,7 @@ describe('A1: an event', () => {
     ['enqueued', () => queue()],
     ['merged', () => queue().offer('a')],
     ['rejected', () => queue({ workerQueueSize: 1 }).offer('x')],
-  ])('that is %s is carried by that step, and by no other', (kind, driving) => {
+  ])('should be carried by the step of its event, and by no other, where that is %s', (kind, driving) => {
     const driven = driving();
     const trigger = { id: 'a', stream: 'files', message: { ack: 1 } };
     driven.take();
@@ -282,7 +282,7 @@ describe('Q3: `delayQueueSize`', () => {
   it.each([
     ['that fails', (a: DrivenWorkqueue) => a.fail(), { failure: 'thrown', error: 'broken' }],
     ['that asks to be requeued', (a: DrivenWorkqueue) => a.succeed(300), {}],
-  ])('beyond it a run %s is dropped: delay_queue_full', (_name, ends, failed) => {
+  ])('should drop beyond it a run %s: delay_queue_full', (_name, ends, failed) => {
     const a = full();
     a.take();
     ends(a);
@@ -315,7 +315,7 @@ describe('R2: the delay of a retry', () => {
     ['the next tick for `retryDelay: 0`', new RetryError('now', 0), 100],
     ['never below the resolution', new RetryError('soon', 7), 100],
     ['the backoff for an invalid `retryDelay`', new RetryError('odd', NaN), 250],
-  ])('is %s', (_name, error, delay) => {
+  ])('should be %s', (_name, error, delay) => {
     const a = queue({ backoff: constant(250) })
       .offer('a')
       .start();
@@ -325,7 +325,7 @@ describe('R2: the delay of a retry', () => {
     ]);
   });
 
-  it('is asked of the backoff with the failures in a row and the error', () => {
+  it('should be asked of the backoff with the failures in a row and the error', () => {
     const asked: unknown[] = [];
     const a = queue({ backoff: (...args) => asked.push(args) && 100 })
       .offer('a')
@@ -338,7 +338,7 @@ describe('R2: the delay of a retry', () => {
     ]);
   });
 
-  it('T3: is `delayResolution` where the backoff throws or returns no delay', () => {
+  it('T3 should be `delayResolution` where the backoff throws or returns no delay', () => {
     const throws = (): number => {
       throw new Error('no');
     };
@@ -363,13 +363,13 @@ describe('R3, R4: the budget', () => {
     [0, ['started 1', 'dropped 1']],
     [1, ['started 1', 'requeued 1', 'started 2', 'dropped 2']],
     [2, ['started 1', 'requeued 1', 'started 2', 'requeued 2', 'started 3', 'dropped 3']],
-  ])('`maxItemRetries: %d` retries so often after the first run', (maxItemRetries, runs) => {
+  ])('should be so many retries after the first run: `maxItemRetries: %d`', (maxItemRetries, runs) => {
     const a = queue({ maxItemRetries }).offer('a');
     while (a.queue.hasReady) a.start().fail().advance(300);
     expect(a.take().flatMap((step) => ('attempt' in step ? [`${step.kind} ${step.attempt}`] : []))).toEqual(runs);
   });
 
-  it('is whole again after a success, a requeue included', () => {
+  it('should be whole again after a success, a requeue included', () => {
     for (const requeueDelay of [0, 300]) {
       const a = queue({ maxItemRetries: 1 }).offer('a').start().fail().advance(300).start().succeed(requeueDelay).offer('a').start();
       a.take();
@@ -377,13 +377,13 @@ describe('R3, R4: the budget', () => {
     }
   });
 
-  it('is never exhausted by polling', () => {
+  it('should never be exhausted by polling', () => {
     const a = queue({ maxItemRetries: 0 }).offer('a');
     for (let poll = 0; poll < 100; poll++) a.start().succeed(100).advance(100);
     expect(a.take().filter(({ kind }) => kind === 'requeued')).toHaveLength(100);
   });
 
-  it('is forgotten with a dropped id: its next event starts it afresh', () => {
+  it('should be forgotten with a dropped id: its next event starts it afresh', () => {
     const a = given['running for the last time']().fail();
     a.take();
     expect(a.offer('a').start().told()).toEqual(['enqueued a, event', 'started a, event, attempt 1']);
@@ -391,20 +391,20 @@ describe('R3, R4: the budget', () => {
 });
 
 describe('E1: after a failure', () => {
-  it('an event pulls the retry forward to the end of the embargo, not further', () => {
+  it('should let an event pull the retry forward to the end of the embargo, not further', () => {
     const a = given['waiting after a failure, under embargo']().advance(99).offer('a');
     a.take();
     expect(a.advance(1).start().told()).toEqual(['enqueued a, event', 'started a, event, attempt 2']);
   });
 
-  it('the embargo is rounded up to the grid like every delay', () => {
+  it('should be rounded up to the grid like every delay', () => {
     const a = queue().advance(1).offer('a').start().fail().offer('a');
     a.take();
     expect(a.advance(198).told()).toEqual([]);
     expect(a.advance(1).told()).toEqual(['enqueued a, event']);
   });
 
-  it('an early run that fails spends no budget, and leaves the deadline where it was', () => {
+  it('should let an early run that fails spend no budget, and leave the deadline where it was', () => {
     const a = queue({ maxItemRetries: 1, backoff: constant(1000) })
       .offer('a')
       .start()
@@ -426,7 +426,7 @@ describe('E1: after a failure', () => {
     ]);
   });
 
-  it('the `retryDelay` of an early run may move the deadline later, and not earlier', () => {
+  it('should let the `retryDelay` of an early run move the deadline later, and not earlier', () => {
     const later = given['waiting after a failure, embargo over']().offer('a').start();
     later.take();
     expect(later.fail(new RetryError('later', 400)).told()).toEqual(['requeued a, attempt 2, delay 400']);
@@ -438,7 +438,7 @@ describe('E1: after a failure', () => {
     expect(earlier.fail(new RetryError('soon', 100)).told()).toEqual(['requeued a, attempt 2, delay 200']);
   });
 
-  it('an early run that fails after its deadline is retried at the next tick', () => {
+  it('should retry an early run that fails after its deadline at the next tick', () => {
     const a = given['waiting after a failure, embargo over']().offer('a').start().advance(450);
     a.take();
     expect(a.fail().told()).toEqual(['requeued a, attempt 2, delay 100']);
@@ -450,7 +450,7 @@ describe('E1: after a failure', () => {
     ]);
   });
 
-  it('T4: the wait that an early run leaves in place is told as no longer than it was, though the clock is set back', () => {
+  it('T4 should report the wait that an early run leaves in place as no longer than it was, though the clock is set back', () => {
     const a = queue({ backoff: constant(1000) })
       .offer('a')
       .start()
@@ -463,7 +463,7 @@ describe('E1: after a failure', () => {
     expect(a.fail().told()).toEqual(['requeued a, attempt 2, delay 1000']);
   });
 
-  it('T4: an early run that fails leaves the deadline where it was, though the clock is set forward', () => {
+  it('T4 should leave the deadline where it was after an early run that fails, though the clock is set forward', () => {
     const a = queue({ maxItemRetries: 1, backoff: constant(1000) })
       .offer('a')
       .start()
@@ -479,7 +479,7 @@ describe('E1: after a failure', () => {
     expect(a.start().fail().told()).toEqual(['enqueued a, retry', 'started a, retry, attempt 2', 'dropped a, retries, attempt 2']);
   });
 
-  it('T4: the embargo holds though the clock is set forward', () => {
+  it('T4 should hold though the clock is set forward', () => {
     const a = given['waiting after a failure, under embargo']();
     a.now = 5000;
     a.take();
@@ -488,7 +488,7 @@ describe('E1: after a failure', () => {
     expect(a.told()).toEqual(['enqueued a, event']);
   });
 
-  it('T4: the embargo holds though the clock is set back and the deadline of before comes first', () => {
+  it('T4 should hold though the clock is set back and the deadline of before comes first', () => {
     const a = queue({ backoff: constant(1000) })
       .offer('a')
       .start()
@@ -505,7 +505,7 @@ describe('E1: after a failure', () => {
     expect(a.told()).toEqual(['enqueued a, retry']);
   });
 
-  it('T4: the embargo holds though the clock is set back and a tick of before is due', () => {
+  it('T4 should hold though the clock is set back and a tick of before is due', () => {
     const a = queue().advance(1000).offer('x').start().succeed(100).offer('a').start();
     a.now = 950;
     a.fail(new RetryError('soon', 150)).take();
@@ -551,7 +551,7 @@ describe('streams', () => {
     expect(streamsOfRuns(a)).toEqual([['s'], [], []]);
   });
 
-  it('R4: should not name those who asked before it was dropped', () => {
+  it('R4 should not name those who asked before it was dropped', () => {
     const dirty = queue({ maxItemRetries: 0 }).offer('a', 's').start().offer('a', 't').fail().advance(100).start();
     expect(streamsOfRuns(dirty)).toEqual([['s'], ['t']]);
     const open = queue({ maxItemRetries: 0 }).offer('a', 's').start().abandon().offer('a', 't').release('a').start();
@@ -564,7 +564,7 @@ describe('streams', () => {
 });
 
 describe('times', () => {
-  it('`waited` is how long an id was ready, `took` how long its run was', () => {
+  it('should be how long an id was ready, `waited`, and how long its run was, `took`', () => {
     const a = queue().offer('a').advance(30).start().advance(50).succeed();
     expect(a.take()).toMatchObject([
       { kind: 'enqueued', at: 0 },
@@ -573,7 +573,7 @@ describe('times', () => {
     ]);
   });
 
-  it('are never below 0, though the clock was set back', () => {
+  it('should never be below 0, though the clock was set back', () => {
     const a = queue().advance(100).offer('a');
     a.now = 50;
     a.start();
@@ -603,7 +603,7 @@ describe('P2: stop', () => {
     { state: 'abandoned, dropped, dirty', then: 'abandoned', steps: ['enqueued a, event', 'dropped a, stopped, attempt 1'] },
     { state: 'abandoned, dropped while dirty', then: 'abandoned', steps: ['enqueued a, event', 'dropped a, stopped, attempt 1'] },
   ])(
-    'an id that is $state: $then',
+    'should make of an id that is $state: $then',
     cell((a) => a.stop()),
   );
 
@@ -625,7 +625,7 @@ describe('P2: stop', () => {
       steps: ['dropped a, stopped, attempt 1', 'enqueued a, event', 'dropped a, stopped, attempt 1'],
     },
     { state: 'running', then: 'abandoned', ends: (a) => a.abandon(), steps: ['dropped a, stopped, attempt 1', 'abandoned a'] },
-  ])('a run that ends while stopping: $steps', ({ ends, ...expectation }) => {
+  ])('should answer a run that ends while stopping with: $steps', ({ ends, ...expectation }) => {
     cell((a) => {
       a.stop();
       ends(a);
@@ -665,7 +665,7 @@ describe('L2: reset', () => {
     },
     { state: 'abandoned, waiting', then: 'abandoned', steps: ['dropped a, stopped, attempt 2'] },
   ])(
-    'an id that is $state: $then',
+    'should make of an id that is $state: $then',
     cell((a) => a.reset()),
   );
 
@@ -711,7 +711,7 @@ describe('giving up', () => {
     { state: 'abandoned, waiting', then: 'idle', steps: ['dropped a, stopped, attempt 2'] },
     { state: 'abandoned, dropped', then: 'idle', steps: [] },
   ])(
-    'an id that is $state: $then',
+    'should make of an id that is $state: $then',
     cell((a) => a.giveUp()),
   );
 
@@ -723,7 +723,7 @@ describe('giving up', () => {
   });
 });
 
-it.each(['__proto__', 'constructor', 'hasOwnProperty', ' '])('Q4: %j is an ordinary id', (id) => {
+it.each(['__proto__', 'constructor', 'hasOwnProperty', ' '])('Q4 should take %j for an ordinary id', (id) => {
   const driven = queue().offer(id).start().succeed();
   expect(driven.take().map((step) => [step.kind, step.id])).toEqual([
     ['enqueued', id],

@@ -62,7 +62,7 @@ function events(scheduler: VirtualTimeScheduler): Observable<Trigger> {
   );
 }
 
-it('agrees with the steps to the last one, over 10,000 ids of mixed outcomes, with few series and no span left open', async () => {
+it('should agree with the steps to the last one, over 10,000 ids of mixed outcomes, with few series and no span left open', async () => {
   const scheduler = new VirtualTimeScheduler();
   const metrics = meteredSdk();
   const traces = tracedSdk();

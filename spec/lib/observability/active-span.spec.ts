@@ -144,7 +144,7 @@ const FORMS: [form: string, looks: number, reconciler: (id: string, look: () => 
 ];
 
 describe.each(FORMS)('the span `handle`, for %s,', (_, looks, reconciler) => {
-  it.each([1, 3])('is active wherever code of the user runs, and for nobody else, with %i lanes', async (workerCount) => {
+  it.each([1, 3])('should be active wherever code of the user runs, and for nobody else, with %i lanes', async (workerCount) => {
     const ids = ['a', 'b', 'c'];
     const { inside, outside, steps, spans } = await watched(reconciler, ids, {
       workerCount,
@@ -159,7 +159,7 @@ describe.each(FORMS)('the span `handle`, for %s,', (_, looks, reconciler) => {
 });
 
 describe('the span `handle`', () => {
-  it('is the parent of what instrumented clients do, also of ids that interleave', async () => {
+  it('should be the parent of what instrumented clients do, also of ids that interleave', async () => {
     const { tracer, spans } = tracedSdk();
     const { traced, record } = tracing({ tracer });
     const query = async (id: string): Promise<void> => {
@@ -179,7 +179,7 @@ describe('the span `handle`', () => {
     for (const { parentSpanContext, attributes } of queries) expect(handles.get(parentSpanContext!.spanId)).toBe(attributes['id']);
   });
 
-  it('is active when an Observable is unsubscribed because it is over time', async () => {
+  it('should be active when an Observable is unsubscribed because it is over time', async () => {
     const seen: unknown[] = [];
     const { steps } = await watched(
       (_, look) =>
@@ -196,7 +196,7 @@ describe('the span `handle`', () => {
     expect(seen).toEqual(['handle']);
   });
 
-  it('does not have the span of an event in whose midst the loop was woken for a parent', async () => {
+  it('should not have the span of an event for a parent in whose midst the loop was woken', async () => {
     const { tracer, spans } = tracedSdk();
     const { traced, record } = tracing({ tracer });
     const events = new Subject<string>();
@@ -246,12 +246,12 @@ describe('the span `handle`', () => {
     ['an odd last value', () => concat(of(undefined), of('odd' as Result)), { failure: 'invalid' }],
     ['an empty list', () => [], { kind: 'succeeded' }],
     ['null', () => null as unknown as undefined, { kind: 'succeeded' }],
-  ] as never)('leaves the answer as it is: %s', async (_, answer: () => ReturnType<Reconciler>, last) => {
+  ] as never)('should leave the answer as it is: %s', async (_, answer: () => ReturnType<Reconciler>, last) => {
     const { steps } = await watched(answer, ['x'], { maxItemRetries: 0 });
     expect(steps.at(-1)).toMatchObject(last);
   });
 
-  it('stops an async generator that is over time, as without tracing', async () => {
+  it('should stop an async generator that is over time, as without tracing', async () => {
     let returned = false;
     const { steps } = await watched(
       async function* () {

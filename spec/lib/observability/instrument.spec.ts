@@ -30,7 +30,7 @@ function anotherCopy(): typeof api {
 }
 
 describe('instrument', () => {
-  it('measures, traces and logs a loop, and binds the logger of a run to its span', async () => {
+  it('should measure, trace and log a loop, and bind the logger of a run to its span', async () => {
     const metrics = meteredSdk();
     const traces = tracedSdk();
     const { logger, lines } = logged();
@@ -49,7 +49,7 @@ describe('instrument', () => {
     expect(total(await metrics.collect(), 'kreconciler_handle_result', { controller: 'zones', result: 'ok' })).toBe(1);
   });
 
-  it('binds the logger of a run that was abandoned to its own span, not to that of the run that follows', async () => {
+  it('should bind the logger of a run that was abandoned to its own span, not to that of the run that follows', async () => {
     api.context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
     const traces = tracedSdk();
     const { logger, lines } = logged();
@@ -75,7 +75,7 @@ describe('instrument', () => {
     expect(late![2]['spanId']).toBe(traces.spans('handle')[0]!.spanContext().spanId);
   });
 
-  it('takes the global meter and tracer when the loop starts, so that they may be registered late', async () => {
+  it('should take the global meter and tracer when the loop starts, so that they may be registered late', async () => {
     const metrics = meteredSdk();
     const traces = tracedSdk();
     const telemetry = instrument({ logger: noopLogger });
@@ -87,7 +87,7 @@ describe('instrument', () => {
     expect(traces.spans('handle')).toHaveLength(1);
   });
 
-  it('hears of an SDK that was registered with another copy of the API, and keeps its span active for both', async () => {
+  it('should hear of an SDK that was registered with another copy of the API, and keep its span active for both', async () => {
     const other = anotherCopy();
     expect(other.trace).not.toBe(api.trace);
     const metrics = meteredSdk();
@@ -106,7 +106,7 @@ describe('instrument', () => {
     expect(total(await metrics.collect(), 'kreconciler_dequeue')).toBe(1);
   });
 
-  it('links to a context that was made by another copy of the API', async () => {
+  it('should link to a context that was made by another copy of the API', async () => {
     const other = anotherCopy();
     const traces = tracedSdk();
     const telemetry = instrument(observability({ logger: noopLogger, tracerProvider: traces.provider }));
@@ -121,7 +121,7 @@ describe('instrument', () => {
     expect(traces.spans('reconcile')[0]!.links).toMatchObject([{ context: spanContext }]);
   });
 
-  it('leaves nothing behind after 100 starts and stops', async () => {
+  it('should leave nothing behind after 100 starts and stops', async () => {
     const metrics = meteredSdk();
     const traces = tracedSdk();
     const leading = new BehaviorSubject(true);
@@ -148,7 +148,7 @@ describe('instrument', () => {
     for (const name of all.keys()) expect(series(all, name), name).toHaveLength(1);
   });
 
-  it('checks its configuration at the call', () => {
+  it('should check its configuration at the call', () => {
     expect(() => instrument({ logger: noopLogger }, { name: 5 } as unknown as InstrumentConfig)).toThrow(/`name` to be a string/);
   });
 });

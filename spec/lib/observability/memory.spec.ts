@@ -7,7 +7,7 @@ import { IdState } from '../../../lib/observability/id-state.js';
 import { meteredSdk } from '../../support/metered.js';
 import { tracedSdk } from '../../support/traced.js';
 
-it('ids that are done leave nothing behind in a loop that lives on', () => {
+it('should keep nothing of ids that are done in a loop that lives on', () => {
   const remembered = [IdState, IdTrace].map((kind) => ({ kind, maps: new Set<Map<unknown, unknown>>() }));
   // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called with its map below
   const { set } = Map.prototype;

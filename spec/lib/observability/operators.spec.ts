@@ -39,14 +39,14 @@ describe.each<[string, () => MonoTypeOperatorFunction<Step>]>([
     ['never', '-', '-'],
     ['empty', '|', '|'],
     ['an error', 'es#', 'es#'],
-  ])('passes on as it is: %s', (_name, source, expected) => {
+  ])('should pass on as it is: %s', (_name, source, expected) => {
     marbles(({ hot, expectObservable }) => {
       expectObservable(hot(source, steps).pipe(operator())).toBe(expected, steps);
     })();
   });
 
   it(
-    'lets the source go when it is unsubscribed',
+    'should let the source go when it is unsubscribed',
     marbles(({ hot, expectObservable, expectSubscriptions }) => {
       const source = hot('    e-s-k-e-s-k', steps);
       expectObservable(source.pipe(operator()), '^----!').toBe('e-s-k', steps);
@@ -54,7 +54,7 @@ describe.each<[string, () => MonoTypeOperatorFunction<Step>]>([
     }),
   );
 
-  it('has no state that a second subscription could see', () => {
+  it('should have no state that a second subscription could see', () => {
     const once = operator();
     const seen: Step[] = [];
     const loop = of(...Object.values(steps)).pipe(once);

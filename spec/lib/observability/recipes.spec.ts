@@ -44,7 +44,7 @@ describe.each<[string, () => Recipe]>([
       }),
   ],
 ])('the recipe for %s', (_, make) => {
-  it('writes message, level and fields', () => {
+  it('should write message, level and fields', () => {
     const { logger, lines, setLevel } = make();
     setLevel('debug');
     for (const level of ['debug', 'info', 'warn', 'error'] as const) logger[level](`at ${level}`, { id: 'x', delay: 5 });
@@ -59,7 +59,7 @@ describe.each<[string, () => Recipe]>([
     expect(written[4]).toMatchObject({ level: 'info', message: 'alone' });
   });
 
-  it('binds fields', () => {
+  it('should bind fields', () => {
     const { logger, lines } = make();
     logger.with({ app: 'dns' }).with({ zone: 'a' }).info('hello', { id: 'x' });
     logger.info('bare');
@@ -68,14 +68,14 @@ describe.each<[string, () => Recipe]>([
     expect(bare).not.toHaveProperty('app');
   });
 
-  it('knows which levels go nowhere, also after the level has been changed', () => {
+  it('should know which levels go nowhere, also after the level has been changed', () => {
     const { logger, setLevel } = make();
     expect([logger.isEnabled?.('debug'), logger.isEnabled?.('info')]).toEqual([false, true]);
     setLevel('error');
     expect(logger.isEnabled?.('warn')).toBe(false);
   });
 
-  it('writes the failure of an attempt with its stack and its trace', () => {
+  it('should write the failure of an attempt with its stack and its trace', () => {
     const { logger, lines } = make();
     const { tracer, spans } = tracedSdk();
     const traces = tracing({ tracer });

@@ -299,7 +299,7 @@ describe('simulate', () => {
       expect((error as Error).message).toMatch(message);
     });
 
-    it('if a schedule has a change that it has not', async () => {
+    it('should refuse a schedule that has a change that it has not', async () => {
       const schedule = { changes: [{ at: 0, id: 'a', name: 'paint', value: 0 }], faults: [] };
       await expect(simulate(world(), { schedule })).rejects.toThrow(/the change `paint`/);
     });

@@ -40,7 +40,7 @@ const ends: Record<string, (rig: Rig) => void> = {
 describe('A1 to A4: each step has its consequence', () => {
   for (const [fate, { reconciler, config }] of Object.entries(fates)) {
     for (const [end, make] of Object.entries(ends)) {
-      it.each([0, 5, 20, 100])(`A1 A2 A3 A4 should hold when ${fate} and the loop is ${end} after %i ms`, (ms) => {
+      it.each([0, 5, 20, 100])(`A1, A2, A3, A4 should hold when ${fate} and the loop is ${end} after %i ms`, (ms) => {
         const events: Trigger[] = [];
         const rig: Rig = new Rig(reconciler, { maxItemRetries: 3, ...config });
         const trigger = (...ids: string[]): void => {
