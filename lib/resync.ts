@@ -12,6 +12,8 @@ import { checkObservability, defaultObservability, type Observability } from './
 
 /** What a {@link resync} lists, and how often. */
 export interface ResyncConfig {
+  /** That of the Controller it is for: the attribute `controller` of its metrics. Default: none. */
+  readonly name?: string | undefined;
   /** How long from the start of one list to the start of the next, in ms. */
   readonly every: number;
   /** Lists all ids there are, or should be. `signal` aborts when the list is over time or nobody wants it any more. */
@@ -46,7 +48,8 @@ const GOLDEN = (Math.sqrt(5) - 1) / 2;
  */
 export function resync(config: ResyncConfig): Observable<string> {
   expectedObject('config', config);
-  const { every, list, timeout = 30_000, observability = defaultObservability(), scheduler = asyncScheduler } = config;
+  const { name, every, list, timeout = 30_000, observability = defaultObservability(), scheduler = asyncScheduler } = config;
+  expected('name', name, 'a string', name === undefined || typeof name === 'string');
   expected('every', every, 'a finite number of ms > 0', isDelay(every) && every > 0);
   callable('list', list);
   expected('timeout', timeout, 'a number of ms > 0', timeout === Infinity || (isDelay(timeout) && timeout > 0));
@@ -62,7 +65,7 @@ export function resync(config: ResyncConfig): Observable<string> {
 
   const round = listIds({ list, timeout, scheduler, logger }).pipe(
     toArray(),
-    measuredList(observability, scheduler),
+    measuredList(observability, scheduler, name),
     retry({
       delay: (error, failures) => {
         const delay = delayBy(backoff, failures, error, soonest);

@@ -8,10 +8,13 @@ class Reader extends MetricReader {
 
 type Where = Readonly<Record<string, unknown>>;
 
-/** The real metrics SDK, and a reader that is asked. */
-export function meteredSdk() {
+/** The real metrics SDK, and a reader that is asked. An instrument may have so many series: by default what the SDK says. */
+export function meteredSdk(limit?: number) {
   const reader = new Reader();
-  const provider = new MeterProvider({ readers: [reader] });
+  const provider = new MeterProvider({
+    readers: [reader],
+    views: limit === undefined ? [] : [{ instrumentName: 'kreconciler_*', aggregationCardinalityLimit: limit }],
+  });
   const collect = async (): Promise<Map<string, MetricData>> => {
     const { resourceMetrics, errors } = await reader.collect();
     if (errors.length > 0) throw new AggregateError(errors);

@@ -2,8 +2,12 @@ import type { LogFields, Logger, LogLevel } from './logger.js';
 
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 
+/** How many levels of the fields a console shows: what is deeper it prints as `[Object]`. */
+const LEVELS_SHOWN = 3;
+
 /**
- * Logs to the console, from `level` on (default `info`): the message, and the fields as one object behind it.
+ * Logs to the console, from `level` on (default `info`): the message, and the fields as one object behind it. A field that the
+ * console would cut off as `[Object]` is written as JSON.
  *
  * @example
  * new Controller({ observability: observability({ logger: consoleLogger('debug') }) }, reconciler, streams);
@@ -14,7 +18,7 @@ export function consoleLogger(level: LogLevel = 'info', bound: LogFields = {}): 
   const log =
     (at: LogLevel) =>
     (message: string, fields: LogFields = {}): void => {
-      if (isEnabled(at)) console[at](message, { ...bound, ...fields });
+      if (isEnabled(at)) console[at](message, shallow({ ...bound, ...fields }));
     };
   return {
     with: (fields) => consoleLogger(level, { ...bound, ...fields }),
@@ -24,4 +28,23 @@ export function consoleLogger(level: LogLevel = 'info', bound: LogFields = {}): 
     warn: log('warn'),
     error: log('error'),
   };
+}
+
+function shallow(fields: LogFields): LogFields {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, isDeep(value, LEVELS_SHOWN - 1) ? json(value) : value]));
+}
+
+function isDeep(value: unknown, levels: number): boolean {
+  // The console shows errors well, with their causes.
+  if (typeof value !== 'object' || value === null || value instanceof Error) return false;
+  return levels === 0 || Object.values(value).some((part) => isDeep(part, levels - 1));
+}
+
+/** What has no JSON, for it contains itself say, is left to the console. */
+function json(value: unknown): unknown {
+  try {
+    return JSON.stringify(value, (_, part: unknown) => (part instanceof Error ? String(part) : part));
+  } catch {
+    return value;
+  }
 }

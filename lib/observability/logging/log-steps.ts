@@ -55,11 +55,16 @@ function levels(): (step: Step) => LogLevel {
         return 'warn';
       case 'rejected':
         // An id that belongs to no lane here is so because the hasher says so.
-        if (step.reason === 'unrouted' || step.at < (warned.get(step.reason) ?? -Infinity) + QUIET) return 'debug';
+        if (step.reason === 'unrouted' || isQuiet(step.at, warned.get(step.reason))) return 'debug';
         warned.set(step.reason, step.at);
         return 'warn';
       default:
         return 'debug';
     }
   };
+}
+
+/** A warning from the future is none: the clock has been set back since. */
+function isQuiet(now: number, warned: number | undefined): boolean {
+  return warned !== undefined && now >= warned && now < warned + QUIET;
 }

@@ -24,7 +24,7 @@ export class LoopMetrics {
   ) {
     this.#instruments = loopInstruments(meter);
     this.#events = streamEventCounter(meter);
-    this.#panics = new BufferedCounter(this.#instruments.handlerPanic, attributes);
+    this.#panics = new BufferedCounter(this.#instruments.handlerPanic, attributes, 'failure');
   }
 
   get gauges(): ObservableGauge[] {
@@ -38,7 +38,7 @@ export class LoopMetrics {
     worker.follow(step);
     if (step.kind === 'rejected') return;
     // What Go would call a panic: the reconciler did not get to report its error.
-    if ('failure' in step && (step.failure === 'thrown' || step.failure === 'invalid')) this.#panics.up();
+    if ('failure' in step && (step.failure === 'thrown' || step.failure === 'invalid')) this.#panics.up(step.failure);
     this.#followLife(step, worker);
   }
 

@@ -1,11 +1,21 @@
 import type { Attributes } from '@opentelemetry/api';
 import type { Counts } from '../../../operators/snapshots.js';
-import type { Step } from '../../../operators/types.js';
+import type { Failure, Step } from '../../../operators/types.js';
 import type { Observe } from './gauges.js';
 import type { LoopInstruments } from './instruments.js';
 import { BufferedCounter } from './buffered-counter.js';
 
 const STATES = ['ready', 'waiting', 'running', 'abandoned'] as const;
+
+/** What a requeue counts as. */
+const RESULTS: Readonly<Record<Failure | 'none', string>> = {
+  none: 'delay_requeue',
+  superseded: 'superseded_requeue',
+  thrown: 'error_requeue',
+  reported: 'error_requeue',
+  invalid: 'error_requeue',
+  timeout: 'error_requeue',
+};
 
 /** The metrics of one lane. Its attributes are made once, not for each step. */
 export class WorkerMetrics {
@@ -51,7 +61,7 @@ export class WorkerMetrics {
       case 'requeued':
         this.handled(step.took, step.failure);
         this.instruments.requeueDelayMillis.record(step.delay, this.#outcome(step.failure));
-        this.#results.up(step.failure === undefined ? 'delay_requeue' : 'error_requeue');
+        this.#results.up(RESULTS[step.failure ?? 'none']);
         break;
       case 'dropped':
         if (step.took !== undefined) this.handled(step.took, step.failure);
@@ -59,7 +69,7 @@ export class WorkerMetrics {
     }
   }
 
-  handled(took: number, failure?: string): void {
+  handled(took: number, failure?: Failure): void {
     this.instruments.handleMillis.record(took, this.#outcome(failure));
   }
 
@@ -71,7 +81,12 @@ export class WorkerMetrics {
     for (const state of STATES) observe(this.instruments.gauges[state], this.counts[state], this.attributes);
   }
 
-  #outcome(failure: string | undefined): Attributes {
-    return failure === undefined ? this.#well : this.#badly;
+  #outcome(failure: Failure | undefined): Attributes {
+    return isError(failure) ? this.#badly : this.#well;
   }
+}
+
+/** A run that a newer event has ended is none. */
+export function isError(failure: Failure | undefined): boolean {
+  return failure !== undefined && failure !== 'superseded';
 }

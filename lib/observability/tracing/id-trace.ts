@@ -14,6 +14,9 @@ import { shown } from '../../../operators/expected.js';
 import type { Dropped, Enqueued, Merged, Requeued, Started, Trigger } from '../../../operators/types.js';
 import { link, linkTo, MOST_LINKS } from './links.js';
 
+/** How many attempts a trace has at most: one that fails for weeks would be a trace that is never exported. */
+export const MOST_ATTEMPTS = 200;
+
 /**
  * The open spans of one id: `reconcile` from its event until it settles, and `handle` while it runs. `handle` is open only
  * while `reconcile` is. It is told of each step by a method named after the kind.
@@ -26,8 +29,10 @@ export class IdTrace {
   #handle: Span | undefined;
   /** Events that the run in hand cannot serve: the next trace is about them. */
   #later: { readonly stream: string | undefined; readonly links: Link[] } | undefined;
-  /** The trace that ended with a poll: the next one goes on from it. */
-  #polled: SpanContext | undefined;
+  /** How many attempts the trace has had. */
+  #attempts = 0;
+  /** The trace that ended with a poll, or because it was long enough: the next one goes on from it. */
+  #previous: SpanContext | undefined;
 
   constructor(
     readonly tracer: Tracer,
@@ -41,7 +46,7 @@ export class IdTrace {
   }
 
   get isOver(): boolean {
-    return this.#root === undefined && this.#later === undefined && this.#polled === undefined;
+    return this.#root === undefined && this.#later === undefined && this.#previous === undefined;
   }
 
   enqueued({ trigger }: Enqueued): void {
@@ -67,6 +72,7 @@ export class IdTrace {
     const root = this.#open(undefined);
     root.addEvent('dequeue');
     const attributes = { id, attempt, reason, workerId: worker };
+    this.#attempts++;
     this.#handle = this.tracer.startSpan('handle', { attributes }, trace.setSpan(ROOT_CONTEXT, root));
     this.active = trace.setSpan(ROOT_CONTEXT, this.#handle);
   }
@@ -80,12 +86,12 @@ export class IdTrace {
     if (this.maxTry < Infinity) attributes['max_try'] = this.maxTry;
     this.#root?.addEvent('enqueue_with_delay', attributes);
     if (failure === undefined) {
-      this.#polled = this.#root?.spanContext();
-      this.#end(done);
+      this.#continueIn(done);
     } else {
-      this.#endHandle(failed(error));
-      // The retry serves them, and its trace, this one, has the links already.
+      // The retry serves them, and its trace, this one or the next, has the links, or leads to them.
       this.#later = undefined;
+      if (this.#attempts < MOST_ATTEMPTS) this.#endHandle(failed(error));
+      else this.#continueIn(failed(error));
     }
   }
 
@@ -94,7 +100,7 @@ export class IdTrace {
     const end = failure !== undefined ? failed(error) : took !== undefined && reason === 'delay_queue_full' ? done : asItIs;
     this.#root?.setAttribute('dropped', reason);
     this.#end(end);
-    this.#polled = undefined;
+    this.#previous = undefined;
   }
 
   /** Nothing more will be known of it. */
@@ -106,13 +112,20 @@ export class IdTrace {
     if (this.#root !== undefined) return this.#root;
     const { id } = this;
     const stream = trigger?.stream ?? this.#later?.stream;
-    const origins = [link(this.#polled), linkTo(trigger), ...(this.#later?.links ?? [])];
+    const origins = [link(this.#previous), linkTo(trigger), ...(this.#later?.links ?? [])];
     const links = origins.filter((origin) => origin !== undefined).slice(0, MOST_LINKS);
-    this.#later = this.#polled = undefined;
+    this.#later = this.#previous = undefined;
     this.#links = links.length;
+    this.#attempts = 0;
     const attributes = stream === undefined ? { id } : { id, stream };
     this.#root = this.tracer.startSpan('reconcile', { kind: SpanKind.CONSUMER, root: true, attributes, links }, ROOT_CONTEXT);
     return this.#root;
+  }
+
+  /** Ends this trace: the next one, by the wake-up or by an event before it, is linked to it. */
+  #continueIn(end: (span: Span) => void): void {
+    this.#previous = this.#root?.spanContext();
+    this.#end(end);
   }
 
   #link(root: Span, origin: Link | undefined): void {

@@ -79,6 +79,12 @@ describe('logSteps', () => {
     expect(linesOf(...steps).map(([level]) => level)).toEqual(['warn', 'debug', 'warn', 'debug', 'warn', 'debug']);
   });
 
+  it('goes on warning when the clock has been set back by an hour', () => {
+    const rejected = (at: number): Step => ({ ...x, at, kind: 'rejected', reason: 'full' });
+    const steps = [rejected(3_700_000), rejected(100_000), rejected(100_001), rejected(160_000)];
+    expect(linesOf(...steps).map(([level]) => level)).toEqual(['warn', 'warn', 'debug', 'warn']);
+  });
+
   it('logs as an error what ends the loop, and passes it on', () => {
     const { logger, lines } = logged();
     const error = vi.fn();

@@ -1,7 +1,7 @@
 import { context, ROOT_CONTEXT, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { inspect, promisify } from 'node:util';
 import { of } from 'rxjs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { consoleLogger, loggerWithContext, logSnapshotOn, logSteps, noopLogger, type Step } from 'kreconciler';
@@ -23,6 +23,28 @@ describe('consoleLogger', () => {
       expect(write.mock.calls).toEqual((through as readonly string[]).includes(at) ? [['hello', { app: 'dns', id: 'x' }]] : []);
       expect(logger.isEnabled?.(at)).toBe(write.mock.calls.length === 1);
     }
+  });
+});
+
+describe('the fields of consoleLogger', () => {
+  const printed = (fields: object): string => {
+    const write = vi.spyOn(console, 'info').mockReturnValue();
+    consoleLogger().info('snapshot', fields as Record<string, unknown>);
+    return inspect(write.mock.lastCall![1], { breakLength: Infinity });
+  };
+
+  it('are never cut off as [Object]', () => {
+    const ids = [{ id: 'web', worker: 0, state: 'waiting', lastError: { name: 'Error' }, failure: new Error('boom') }];
+    expect(printed({ snapshot: { leading: true, ids } })).toBe(
+      `{ snapshot: '{"leading":true,"ids":[{"id":"web","worker":0,"state":"waiting","lastError":{"name":"Error"},"failure":"Error: boom"}]}' }`,
+    );
+  });
+
+  it('are left as they are where the console shows them whole, or where there is no JSON of them', () => {
+    expect(printed({ ids: [{ id: 'web' }] })).toBe("{ ids: [ { id: 'web' } ] }");
+    const circle: Record<string, unknown> = { to: { nowhere: {} } };
+    circle['to'] = { circle };
+    expect(printed({ circle })).toMatch(/^\{ circle: <ref/);
   });
 });
 

@@ -35,6 +35,7 @@ it('resync counts what was listed and measures each list, in the time of its sch
       ? timer(500, scheduler).pipe(mergeMap(() => throwError(() => new Error('boom'))))
       : timer(20, scheduler).pipe(map(() => ['a', 'b', 'c']));
   resync({
+    name: 'zones',
     every: 1000,
     list,
     backoff: constant(100),
@@ -45,13 +46,13 @@ it('resync counts what was listed and measures each list, in the time of its sch
   const all = await collect();
   expect(all.get('kreconciler_stream_resync_item_count')).toMatchObject({
     descriptor: { unit: '{count}' },
-    dataPoints: [{ attributes: {}, value: 6 }],
+    dataPoints: [{ attributes: { controller: 'zones' }, value: 6 }],
   });
   expect(all.get('kreconciler_stream_resync_millis')).toMatchObject({
     descriptor: { unit: 'ms' },
     dataPoints: [
-      { attributes: { status: 'success' }, value: { count: 2, sum: 40 } },
-      { attributes: { status: 'error' }, value: { count: 1, sum: 500 } },
+      { attributes: { controller: 'zones', status: 'success' }, value: { count: 2, sum: 40 } },
+      { attributes: { controller: 'zones', status: 'error' }, value: { count: 1, sum: 500 } },
     ],
   });
 });

@@ -1,5 +1,5 @@
 import { metrics } from '@opentelemetry/api';
-import { concat, NEVER, Observable, of, Subject, throwError } from 'rxjs';
+import { concat, from, NEVER, Observable, of, Subject, throwError } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { recordMetrics } from 'kreconciler';
 import { reconcile, type Reconciler, type Result, type Step, TerminalError } from 'kreconciler/operators';
@@ -11,6 +11,24 @@ const LANE = { workerId: 0, workerName: 'default' };
 const GAUGES = ['worker_queue_size', 'waiting', 'running', 'abandoned', 'oldest_unconverged_millis'].map((name) => `kreconciler_${name}`);
 
 const BOOM = new Error('boom');
+
+/** In a lane once each step that makes a series of its own. */
+function everyStep(worker: number): readonly Step[] {
+  const base = { id: `id-${worker}`, worker, at: 0 };
+  const run = { ...base, attempt: 1, took: 1 };
+  const dropped = ['retries', 'terminal', 'delay_queue_full', 'stopped', 'discarded', 'moved'] as const;
+  return [
+    { ...base, kind: 'enqueued', reason: 'event' },
+    { ...base, kind: 'merged' },
+    { ...base, kind: 'rejected', reason: 'full' },
+    { ...base, kind: 'started', attempt: 1, reason: 'event', streams: [], waited: 0 },
+    { ...run, kind: 'succeeded' },
+    { ...run, kind: 'requeued', delay: 1 },
+    { ...run, kind: 'requeued', delay: 1, failure: 'reported', error: BOOM },
+    { ...run, kind: 'requeued', delay: 1, failure: 'superseded', error: BOOM },
+    ...dropped.map((reason): Step => ({ ...run, kind: 'dropped', reason })),
+  ];
+}
 
 describe('recordMetrics', () => {
   const fails =
@@ -84,6 +102,39 @@ describe('recordMetrics', () => {
     expect(steps.at(-1)).toMatchObject({ kind: 'dropped' });
     expect(total(await collect(), 'kreconciler_handler_panic')).toBe(panics);
   });
+
+  it('tells panics that were thrown from odd answers, which are always a mistake', async () => {
+    const { events, pass, collect } = measured(
+      (id) => {
+        if (id === 'throws') throw BOOM;
+        return 'odd' as Result;
+      },
+      { maxItemRetries: 0 },
+    );
+    for (const id of ['throws', 'answers oddly']) events.next(id);
+    pass(0);
+    expect(series(await collect(), 'kreconciler_handler_panic')).toEqual([
+      { attributes: { failure: 'thrown' }, value: 1 },
+      { attributes: { failure: 'invalid' }, value: 1 },
+    ]);
+  });
+
+  it.each([
+    [199, undefined, false],
+    [200, undefined, true],
+    [200, 3000, false],
+  ])(
+    'with all that can happen in each of %i lanes and a limit of %s series overflows an instrument: %s',
+    async (lanes, limit, overflows) => {
+      const { meter, collect } = meteredSdk(limit);
+      from(Array.from({ length: lanes }, (_, worker) => everyStep(worker)).flat())
+        .pipe(recordMetrics({ meter }))
+        .subscribe();
+      const metrics = await collect();
+      const found = [...metrics.keys()].filter((name) => total(metrics, name, { 'otel.metric.overflow': true }) > 0);
+      expect(found.length > 0).toBe(overflows);
+    },
+  );
 
   it('counts events by stream, and what became of them by lane', async () => {
     const { events, pass, collect } = measured(() => NEVER, { workerQueueSize: 1, workerHasher: (id) => (id === 'elsewhere' ? -1 : 0) });

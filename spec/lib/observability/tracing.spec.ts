@@ -134,6 +134,22 @@ describe('tracing', () => {
     expect(balance.started).toBe(balance.ended);
   });
 
+  it('ends a trace after 200 attempts, and goes on in one that is linked to it, so that a failure without end is exported', () => {
+    const { events, pass, spans, subscription, balance } = traced(() => ({ error: BOOM }), { maxItemRetries: Infinity });
+    events.next({ id: 'web', stream: 'files', context: inContext(1) });
+    pass(100 * 450);
+    const roots = spans('reconcile');
+    expect(roots).toHaveLength(2);
+    for (const [i, root] of roots.entries()) {
+      const { traceId } = root.spanContext();
+      expect(spans('handle').filter((handle) => handle.spanContext().traceId === traceId)).toHaveLength(200);
+      expect(root.status).toMatchObject({ code: SpanStatusCode.ERROR, message: 'boom' });
+      expect(linked(root)).toEqual([i === 0 ? origin(1).traceId : roots[i - 1]!.spanContext().traceId]);
+    }
+    subscription.unsubscribe();
+    expect(balance.started).toBe(balance.ended);
+  });
+
   // prettier-ignore -- aligned
   it.each<[string, unknown, string]>([
     ['an error', BOOM, 'boom'],
