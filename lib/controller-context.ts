@@ -2,7 +2,7 @@ import { Attempt } from '../operators/attempt.js';
 import type { ReconcileContext } from '../operators/types.js';
 import type { Logger } from './observability/logging/logger.js';
 
-/** What a Controller's reconciler is told. */
+/** What a Controller's reconciler knows about the run it is in. */
 export interface ControllerContext extends ReconcileContext {
   /** A logger bound to the id, the attempt and its span; made anew at each reading. */
   readonly logger: Logger;

@@ -10,7 +10,7 @@ interface HeldTerm {
 
 /**
  * Whether this process leads by what `source` says, repetitions left out. Between two terms there is always a loss, whether or
- * not the source says so. What it says while a change is still being told, because whoever hears of the change makes it say
+ * not the source says so. What it says while a change is still being announced, because whoever hears of the change makes it say
  * more, takes effect afterwards, and only as far as it still holds.
  */
 export class Leadership {
@@ -18,7 +18,7 @@ export class Leadership {
   readonly leads: Observable<boolean>;
   /** Emits after `leads` has said false: the streams are let go of by then, so that nothing comes in once all is dropped (L2). */
   readonly lost: Observable<void>;
-  /** Who holds a term by a source now. Sources are told apart by identity, and kept alive by nobody here. */
+  /** Who holds a term by a source now. Sources are compared by identity, and kept alive by nobody here. */
   static readonly #holders = new WeakMap<object, Leadership>();
   readonly #source: ObservableInput<boolean | Term>;
   readonly #leads = new BehaviorSubject(false);
@@ -45,7 +45,7 @@ export class Leadership {
     return holder !== undefined && holder !== this && holder.term !== undefined;
   }
 
-  /** Listens to the source, which is let go by unsubscribing: then the term has ended, and nobody need be told. */
+  /** Listens to the source, which is let go by unsubscribing: then the term has ended, and nobody need hear of it. */
   begin(): Subscription {
     const lease = new Subscription(() => {
       this.#held = this.#wanted = undefined;

@@ -33,7 +33,7 @@ export interface ListIdsConfig {
   readonly logger: Logger;
 }
 
-/** For how long, in ms, a list that was let go may be open before it is told: one that heeds its signal ends at once. */
+/** For how long, in ms, a list that was let go may be open before that is logged: one that heeds its signal ends at once. */
 const TOLD_AFTER = 1_000;
 
 /**

@@ -3,7 +3,7 @@ import { report } from '../operators/report.js';
 
 /**
  * A Subject that makes no closure and no iterator for each value: these cost more than a run, whoever listens. A listener
- * that throws, as one whose teardown throws does when it completes, is told to `onError`, and the others hear all the same.
+ * that throws, as one whose teardown throws does when it completes, is reported to `onError`, and the others hear all the same.
  */
 export class MulticastSubject<T> {
   #listeners: readonly Subscriber<T>[] = [];
@@ -11,7 +11,7 @@ export class MulticastSubject<T> {
 
   readonly values = new Observable<T>((listener) => {
     if (this.#isOver) listener.complete();
-    // A new list each time: one that joins or leaves while a value is being told must not disturb the others.
+    // A new list each time: one that joins or leaves while a value is being delivered must not disturb the others.
     this.#listeners = [...this.#listeners, listener];
     return () => {
       this.#listeners = this.#listeners.filter((other) => other !== listener);

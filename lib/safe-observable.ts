@@ -3,7 +3,7 @@ import { Observable, type Observer, type OperatorFunction, type Subscription } f
 import { safely } from './observability/safely.js';
 
 /**
- * `observed`, for observers who may throw: `onError` is told, and the process lives on, where rxjs would rethrow the error
+ * `observed`, for observers who may throw: `onError` gets the error, and the process goes on, where rxjs would rethrow the error
  * so that nobody can catch it.
  *
  * That holds for the callbacks given to `subscribe`, here and on what `pipe` returns (those that are async functions and

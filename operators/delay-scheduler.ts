@@ -12,7 +12,7 @@ import { type Tick, TickGrid } from './tick-grid.js';
  *
  * A delay is a lower bound: an action runs never early and at most one tick late, whatever it does to its neighbours.
  * Delays over 2^31-1 ms are honoured, Infinity never comes, anything that is no positive number counts as 0.
- * An action that throws is reported as rxjs reports an unhandled error, and hurts no other.
+ * An action that throws is reported as rxjs reports an unhandled error, and affects no other.
  *
  * It is a full `SchedulerLike`: `interval`, `delay` and `debounceTime` run on it.
  *

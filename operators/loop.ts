@@ -56,7 +56,7 @@ export function loop<T>(
     trampolined((trampoline) => {
       const failures: unknown[] = [];
       const failed = new Subject<void>();
-      /** Whatever fails outside the lanes stops the loop in good order, and is told at its end (P4). */
+      /** Whatever fails outside the lanes stops the loop in good order, and is reported at its end (P4). */
       const stopOnError = <V>(input: Observable<V>): Observable<V> =>
         input.pipe(
           catchError((error: unknown) => {

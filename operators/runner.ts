@@ -82,7 +82,7 @@ export class Runner {
   }
 
   /**
-   * Cuts the run in hand off, if there is one: `record` notes it, and is told whether the run may go on all the same
+   * Cuts the run in hand off, if there is one: `record` notes it, and learns whether the run may go on all the same
    * (a promise cannot be stopped); then it is unsubscribed and its signal aborts, whose listeners thus see the new state.
    */
   cut(reason: () => Error, record: (open: boolean) => void): void {

@@ -19,7 +19,7 @@ export interface Snapshot extends Counts {
   readonly workers: readonly WorkerCounts[];
 }
 
-/** What the steps of an id so far tell of it. An abandoned id may have a wake-up ahead of it, so that is a thing apart. */
+/** What the steps of an id so far say about it. An abandoned id may have a wake-up ahead of it, so that is a thing apart. */
 interface Known {
   readonly state: 'idle' | 'ready' | 'running' | 'waiting';
   readonly dirty: boolean;

@@ -59,7 +59,7 @@ export class Tick<T extends LinkedListNode<T>> {
  */
 export class TickGrid<T extends LinkedListNode<T>> {
   readonly #armed = new Map<number, Tick<T>>();
-  /** The last moment that was told. */
+  /** The last moment it was given. */
   #now = -Infinity;
 
   /** @param arm - called for each tick that is made; must see to it that it is fired after `tick.due - tick.armedAt` ms */

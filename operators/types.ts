@@ -50,7 +50,7 @@ export interface Result {
   readonly error?: unknown;
 }
 
-/** What a reconciler is told about the run it is in. */
+/** What a reconciler knows about the run it is in. */
 export interface ReconcileContext {
   readonly id: string;
   /** The lane, from 0 to `workerCount - 1`. */

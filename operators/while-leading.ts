@@ -42,7 +42,7 @@ export function whileLeading<T>(leader: ObservableInput<boolean>): MonoTypeOpera
       const lost = leads.pipe(filter((now) => !now));
       return leads.pipe(
         filter((now) => now),
-        // Each subscription ends itself. A `switchMap` that is told to switch by the teardown of what it lets go of keeps both.
+        // Each subscription ends itself. A `switchMap` that is made to switch by the teardown of what it lets go of keeps both.
         exhaustMap(() => here.pipe(whenDone, takeUntil(lost))),
         takeUntil(completed),
       );

@@ -59,7 +59,7 @@ const controller = new Controller(
       );
     },
     changes: notifications({ connection: url, channel: 'services', list: () => desired.ids(), observability: telemetry }),
-    // Also what runs and is wanted no more: of a row that was deleted meanwhile nobody tells.
+    // Also what runs and is wanted no more: no event names a row that was deleted meanwhile.
     resync: resync({ every: 10_000, list: async () => [...(await desired.ids()), ...processes.ids()], observability: telemetry }),
   },
 );

@@ -71,7 +71,7 @@ export class Folder implements Services {
   }
 
   /**
-   * The ids whose files change. It may tell of one too often, and while the folder is gone of none: the loop does not mind the
+   * The ids whose files change. It may name one too often, and while the folder is gone none: the loop does not mind the
    * first, and the resync makes up for the second.
    */
   get changes(): Observable<string> {

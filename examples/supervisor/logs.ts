@@ -65,7 +65,7 @@ export class Logs {
   }
 }
 
-/** Somebody may clear the folder away at any time; that must not hurt what runs. */
+/** Somebody may clear the folder away at any time; that must not affect what runs. */
 function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder);

@@ -30,7 +30,7 @@ export interface OsProcessesConfig {
 /** A process has ended by itself. */
 export interface Death {
   readonly process: Process;
-  /** It was just being started: whoever waits for that is told, so this is no event. */
+  /** It was just being started: whoever waits for that hears of it, so this is no event. */
   readonly early: boolean;
 }
 

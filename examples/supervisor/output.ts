@@ -34,7 +34,7 @@ export function lines({ steps, statuses, deaths, logs, screen }: OutputConfig): 
   ).pipe(ignoreElements());
 }
 
-/** While subscribed to, tells programs of each step, and of nothing else. */
+/** While subscribed to, prints each step for programs, and nothing else. */
 export function json({ steps, logs }: Pick<OutputConfig, 'steps' | 'logs'>): Observable<never> {
   return merge(
     steps.pipe(tap((step) => process.stdout.write(`${stepToJson(step)}\n`))),

@@ -23,7 +23,7 @@ export interface Processes {
 
 /** One process of a service. */
 export interface Process {
-  /** Tells it from all processes there ever were. */
+  /** Distinguishes it from all processes there ever were. */
   readonly key: string;
   readonly id: string;
   /** Its number among its like, from 0. */

@@ -13,7 +13,7 @@ export interface Status {
 export interface World {
   readonly services: Services;
   readonly processes: Processes;
-  /** Is told at the begin and at the end of each run. */
+  /** Called at the beginning and at the end of each run. */
   readonly tell?: ((status: Status) => void) | undefined;
 }
 

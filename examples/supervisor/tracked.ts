@@ -20,7 +20,7 @@ export interface End {
 
 /** A process that was started, by this supervisor or by an earlier one. */
 export class Tracked implements Process {
-  /** What it is expected to do: only an end that surprises is told. */
+  /** What it is expected to do: only an end that surprises is reported. */
   phase: 'starting' | 'running' | 'stopping';
   /** When it was started by us, or found, in ms of `performance.now()`. */
   readonly since = performance.now();
@@ -70,7 +70,7 @@ export class Tracked implements Process {
     return this.record.pid;
   }
 
-  /** Node tells of the end of a child, and until then its pid is not given again. Others are looked up. */
+  /** Node reports the end of a child, and until then its pid is not given again. Others are looked up. */
   get ending(): Ending | undefined {
     if (this.child === undefined && this.#ending === undefined && processTable.startOf(this.pid) !== this.record.started)
       this.#ending = { how: 'ended', restAt: 0 };

@@ -6,7 +6,7 @@
  */
 export type FetchLike = (url: string, init: FetchInit) => Promise<FetchResponse>;
 
-/** What `fetch` is told about a request. */
+/** What `fetch` gets besides the address. */
 export interface FetchInit {
   readonly method: 'POST';
   readonly headers: Readonly<Record<string, string>>;

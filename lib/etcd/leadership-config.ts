@@ -14,7 +14,7 @@ export interface LeadershipConfig extends EtcdConfig {
    * up here. Default 8_000: who dies is followed within 9 s, and an etcd that is away for 4 s goes unnoticed.
    */
   readonly ttl?: number | undefined;
-  /** How often one looks who has what, in ms, > 0, spread by a fifth: a watch tells sooner, and may be silent. Default 2_000. */
+  /** How often it looks who has what, in ms, > 0, spread by a fifth: a watch says so sooner, but may be silent. Default 2_000. */
   readonly retry?: number | undefined;
   /** How long etcd may take to answer, in ms, > 0. Default 2_000, or a quarter of `ttl` if that is less. */
   readonly deadline?: number | undefined;

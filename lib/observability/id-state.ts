@@ -1,7 +1,7 @@
 import type { Step } from '../../operators/types.js';
 import type { WorkerMetrics } from './metrics/worker-metrics.js';
 
-/** What the steps of one id so far tell of it, for the gauges and for convergence. */
+/** What the steps of one id so far say about it, for the gauges and for convergence. */
 export class IdState {
   #state: 'idle' | 'ready' | 'running' | 'waiting' = 'idle';
   #abandoned = false;

@@ -12,7 +12,7 @@ import { tracing, type TracingConfig } from './tracing/tracing.js';
 /** What is known of a loop that is to be instrumented. */
 export type InstrumentConfig = Omit<RecordMetricsConfig, 'meter'> & Omit<TracingConfig, 'tracer'>;
 
-/** What makes one loop tell what it does. */
+/** What makes one loop observable. */
 export interface Instrumented {
   /** The same reconciler, with the span of its attempt active wherever its code runs. */
   readonly traced: <C>(reconciler: Reconciler<C>) => Reconciler<C>;

@@ -3,7 +3,7 @@ import { expected } from '../../operators/expected.js';
 import { consoleLogger } from './logging/console-logger.js';
 import type { Logger } from './logging/logger.js';
 
-/** Where a loop tells what it does. */
+/** Where a loop reports what it does. */
 export interface Observability {
   readonly logger: Logger;
   /** Default: the globally registered one, looked up when it is needed, so that it may be registered late. */
@@ -20,7 +20,7 @@ export function checkObservability(field: string, value: unknown): void {
 
 /**
  * Warnings and errors to the console, metrics and traces to the globally registered providers, if any. (The Go original is
- * silent by default; a failing list that nobody hears of helps nobody. Give `noopLogger` for silence.)
+ * silent by default; a failing list must not go unnoticed. Give `noopLogger` for silence.)
  */
 export function defaultObservability(): Observability {
   return observability();

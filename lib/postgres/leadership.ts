@@ -41,7 +41,7 @@ import type { Session, Statement } from './session.js';
  * refuses it.
  *
  * Never completes. Errors only where no retry helps, which is behind a transaction-pooling proxy; everything else is
- * logged and tried again. Unsubscribing frees the lock and tells those that stand by, within `deadline` ms.
+ * logged and tried again. Unsubscribing frees the lock and notifies those that stand by, within `deadline` ms.
  *
  * @throws TypeError if a field is out of its range
  * @example

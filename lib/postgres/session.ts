@@ -88,7 +88,7 @@ export class Session {
     });
   }
 
-  /** The server process that the connection was told it talks to; a proxy makes one up. */
+  /** The server process that the connection claims to talk to; a proxy makes one up. */
   get processID(): unknown {
     return (this.#client as { processID?: unknown }).processID;
   }

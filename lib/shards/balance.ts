@@ -1,6 +1,6 @@
 /** A member as its engine shows it. */
 export interface Member {
-  /** Its session, which tells it apart from the others and breaks ties. */
+  /** Its session, which distinguishes it from the others and breaks ties. */
   readonly session: string;
   /** How many shards it holds, with those that it is about to free. */
   readonly held: number;

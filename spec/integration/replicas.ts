@@ -21,7 +21,7 @@ export interface Series {
   readonly value: number;
 }
 
-/** A replica in a process of its own, that can be hurt. */
+/** A replica in a process of its own, that can be killed, stopped or cut off. */
 export interface Replica {
   readonly name: string;
   readonly lines: Line[];

@@ -219,7 +219,7 @@ describe('T4: a step of the wall clock', () => {
 });
 
 describe('T5: an action that throws', () => {
-  it('should hurt neither its neighbours nor the next tick, and be reported as rxjs reports an unhandled error', () => {
+  it('should affect neither its neighbours nor the next tick, and be reported as rxjs reports an unhandled error', () => {
     const reported = vi.fn();
     config.onUnhandledError = reported;
     const scheduler = new DelayScheduler(250);

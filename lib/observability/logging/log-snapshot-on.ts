@@ -19,7 +19,7 @@ export function logSnapshotOn(signal: string, controller: { inspect(): unknown }
   const log = (): void => {
     logger.info('snapshot', { snapshot: controller.inspect() });
   };
-  // By hand: `fromEvent` would tell nobody of a signal that cannot be listened to.
+  // By hand: `fromEvent` would hide that a signal cannot be listened to.
   process.on(signal, log);
   return new Subscription(() => process.off(signal, log));
 }

@@ -14,7 +14,7 @@ export function loggerWithContext(logger: Logger, within: Context = context.acti
   return fields === undefined ? logger : logger.with(fields);
 }
 
-/** The fields that tell in which span something happened. */
+/** The fields that name the span in which something happened. */
 export function traceFields(span: SpanContext | undefined): LogFields | undefined {
   return span !== undefined && isSpanContextValid(span) ? { traceId: span.traceId, spanId: span.spanId } : undefined;
 }

@@ -62,7 +62,7 @@ export function recordMetrics(config: RecordMetricsConfig = {}): MonoTypeOperato
         next: (leads) => {
           loop.leading = leads;
         },
-        // Whoever acts on it has to tell of it, too.
+        // Whoever acts on it has to report it, too.
         error: () => {
           loop.leading = false;
         },

@@ -13,7 +13,7 @@ export function link(context: SpanContext | undefined): Link | undefined {
   return context !== undefined && isSpanContextValid(context) ? { context } : undefined;
 }
 
-/** A `Context`, told by its method as it may be of another copy of the API; or a carrier, which the propagator reads. */
+/** A `Context`, recognised by its method as it may be of another copy of the API; or a carrier, which the propagator reads. */
 function spanContextOf(carried: unknown): SpanContext | undefined {
   if (typeof carried !== 'object' || carried === null) return undefined;
   const isContext = typeof (carried as Partial<Context>).getValue === 'function';

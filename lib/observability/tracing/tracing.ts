@@ -11,7 +11,7 @@ import { runInContext } from './run-in-context.js';
 export interface TracingConfig {
   /** Default: that of the globally registered provider, looked up at each subscription, so that it may be registered late. */
   readonly tracer?: Tracer | undefined;
-  /** That of the loop; the event `enqueue_with_delay` tells it. Default 10, as there. */
+  /** That of the loop; the event `enqueue_with_delay` reports it. Default 10, as there. */
   readonly maxItemRetries?: number | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface Tracing {
 
 /**
  * Traces one loop: a span `reconcile` from an id's event until it settles, linked to the traces that its events came from
- * (`trigger.context`), and in it a span `handle` for each attempt. Have one for each loop: ids are told apart by name alone.
+ * (`trigger.context`), and in it a span `handle` for each attempt. Have one for each loop: ids are distinguished by name alone.
  * With no SDK registered it costs next to nothing.
  *
  * `handle` can only be active across `await` if a context manager is registered, as the SDK for Node does.

@@ -17,7 +17,7 @@ export class Replica<W> implements Host {
   readonly #running = new Map<string, SimulatedAttempt<W> | undefined>();
   readonly #reconciler: Reconciler<SimulationContext<W>>;
   readonly #loop: Subscription;
-  /** Tells the resyncs of this term from those of an earlier one. */
+  /** Distinguishes the resyncs of this term from those of an earlier one. */
   #term = 0;
 
   constructor(
@@ -98,7 +98,7 @@ export class Replica<W> implements Host {
     if (this.#running.get(id) !== undefined) this.environment.fail(`\`${id}\` ran twice at once`);
     attempt.begin(this.environment, this);
     this.#running.set(id, attempt);
-    // A native promise tells the engine right after us; all else takes it a while.
+    // A native promise reaches the engine right after us; anything else takes longer.
     let isHeardAtOnce = false;
     const end = (): void => {
       this.#running.set(id, undefined);

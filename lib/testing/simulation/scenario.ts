@@ -111,7 +111,7 @@ export interface Scenario<W> {
   readonly config?: SimulatedLoopConfig | ((random: Random, world: W) => SimulatedLoopConfig) | undefined;
   /** What can go wrong in this world. Default: everything. */
   readonly faults?: readonly FaultKind[] | undefined;
-  /** Is told of every step, at which moment, and of which process, counted from 0; what it throws is a failure. */
+  /** Called with every step, at which moment, and of which process, counted from 0; what it throws is a failure. */
   readonly onStep?: ((step: Step, world: W, at: number, process: number) => void) | undefined;
   /** How long the world may take to converge after the last fault, in ms. Default 600_000: longer than any backoff. */
   readonly bound?: number | undefined;

@@ -34,7 +34,7 @@ export interface Fault {
   readonly kind: FaultKind;
   /** Whose operation, or whose event, it hits. */
   readonly id: string;
-  /** The how manieth of it: counted from 1, over all processes. */
+  /** Which occurrence of it, counted from 1 over all processes. */
   readonly nth: number;
   /** When it happens, in ms, if it is not tied to an operation or an event. */
   readonly at: number;
