@@ -147,7 +147,10 @@ class Lane implements RunObserver {
           subscriber.error(error);
         },
         complete: () => {
-          this.#drain();
+          // A grace that begins by it is the loop's.
+          this.hold(() => {
+            this.#drain();
+          });
           subscriber.complete();
         },
       }),
@@ -179,7 +182,7 @@ class Lane implements RunObserver {
 
   settled(entry: Entry, outcome: Outcome): void {
     this.#settle(entry, outcome);
-    this.#trampoline.flush(this.#advance);
+    this.#trampoline.goOn(this.#advance);
   }
 
   overtime(error: Error): void {

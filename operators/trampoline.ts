@@ -1,4 +1,5 @@
 import { Observable, type Subscriber, takeUntil } from 'rxjs';
+import { captureAsyncContext } from './async-context.js';
 import { Fifo } from './fifo.js';
 import type { Step } from './types.js';
 
@@ -15,6 +16,12 @@ export class Trampoline {
   #end: (() => void) | undefined;
   /** See `moment`. Not `undefined` but NaN, for a number can be set in place. */
   #moment = NaN;
+  /** What users wrote runs in the context of the subscription, not in that of whoever sends an event (F2). */
+  readonly #inContext = captureAsyncContext();
+  /** What is called in it: made once, as it is needed for each event. */
+  readonly #bounce = (): void => {
+    this.#run(this.#turns.shift());
+  };
 
   constructor(readonly subscriber: Subscriber<Step>) {}
 
@@ -59,21 +66,32 @@ export class Trampoline {
       work();
       return;
     }
-    this.#running = true;
-    try {
-      work();
-    } finally {
-      this.#running = false;
-    }
-    this.flush();
+    this.#inContext(() => {
+      this.#running = true;
+      try {
+        work();
+      } finally {
+        this.#running = false;
+      }
+      this.#run(undefined);
+    });
   }
 
   /** Delivers what was pushed, and takes the turns that this or others ask for, unless further up the stack someone does. */
   flush(turn?: () => void): void {
-    const isNested = this.#delivering || this.#running;
-    if (isNested && turn !== undefined) this.#turns.push(turn);
+    if (turn !== undefined) this.#turns.push(turn);
+    if (this.#delivering || this.#running) this.deliver();
+    else this.#inContext(this.#bounce);
+  }
+
+  /** As `flush`, for one who is in the context of the loop: what it has awaited there has settled. */
+  goOn(turn: () => void): void {
+    if (this.#delivering || this.#running) this.flush(turn);
+    else this.#run(turn);
+  }
+
+  #run(turn: (() => void) | undefined): void {
     this.deliver();
-    if (isNested) return;
     this.#running = true;
     for (let next = turn ?? this.#turns.shift(); next !== undefined; next = this.#turns.shift()) {
       if (!this.isClosed) next();
@@ -92,11 +110,13 @@ export class Trampoline {
     return new Observable<T>((subscriber) =>
       source.subscribe({
         next: (value) => {
-          const delivering = this.#delivering;
-          this.#delivering = true;
-          subscriber.next(value);
-          this.#delivering = delivering;
-          this.flush();
+          this.#inContext(() => {
+            const delivering = this.#delivering;
+            this.#delivering = true;
+            subscriber.next(value);
+            this.#delivering = delivering;
+            this.flush();
+          });
         },
         error: (error: unknown) => {
           subscriber.error(error);
