@@ -1,4 +1,4 @@
-import type { Dropped, Rejected, Requeued, Step, Succeeded } from '../operators/types.js';
+import type { Dropped, Rejected, Requeued, Step, Succeeded, Trigger } from '../operators/types.js';
 
 /** The steps that may end it for a message. */
 export type MessageOutcome = Succeeded | Requeued | Rejected | Dropped;
@@ -17,25 +17,51 @@ interface Held<M> {
   readonly waiting: M[];
 }
 
+/** What has become of the triggers into which one message was split. */
+interface Progress {
+  /** How many of them are in flight. */
+  open: number;
+  /** How many of them have not come yet. */
+  missing: number;
+  /** One of them was dropped, so that the broker has been told. */
+  isAnswered: boolean;
+}
+
 /** Which messages are in flight, and for which run each one waits. */
 export class InFlightMessages<M> {
   readonly #ids = new Map<string, Held<M>>();
-  /** In how many ids each message is, and whether one of them was dropped, so that it has been answered. */
-  readonly #messages = new Map<M, { ids: number; isAnswered: boolean }>();
+  readonly #progress = new ProgressMap();
+
+  /** Whether no id has a message in flight. */
+  get isEmpty(): boolean {
+    return this.#ids.size === 0;
+  }
+
+  /** The messages that ids in flight are to answer, each once. */
+  get unanswered(): ReadonlySet<M> {
+    const all = [...this.#ids.values()].flatMap(({ running, waiting }) => [...running, ...waiting]);
+    return new Set(all.filter((message) => this.#progress.get(message)?.isAnswered === false));
+  }
 
   /** @returns what the broker is to be told because of this step */
   enter(step: Step): readonly Answer<M>[] {
-    const message = step.trigger?.message as M | undefined;
-    if (message !== undefined) this.#count(message);
-    if (step.kind === 'rejected') return message === undefined ? [] : this.#settle([message], step);
-    if (message !== undefined) this.#hold(step.id).waiting.push(message);
+    const { trigger } = step;
+    const messages = trigger === undefined ? [] : this.#enterTrigger(trigger);
+    if (step.kind === 'rejected') return this.#settle(messages, step);
+    for (const message of messages) this.#hold(step.id).waiting.push(message);
     const held = this.#ids.get(step.id);
     return held === undefined ? [] : this.#settle(this.#settled(held, step), step as MessageOutcome);
   }
 
-  #count(message: M): void {
-    const { ids = 0, isAnswered = false } = this.#messages.get(message) ?? {};
-    this.#messages.set(message, { ids: ids + 1, isAnswered });
+  /** @returns the messages of a trigger and of those that it has absorbed */
+  #enterTrigger(trigger: Trigger): readonly M[] {
+    const messages: M[] = [];
+    for (const { message, parts } of unfolded(trigger)) {
+      if (message === undefined) continue;
+      this.#progress.enter(message, parts);
+      messages.push(message as M);
+    }
+    return messages;
   }
 
   #hold(id: string): Held<M> {
@@ -65,16 +91,61 @@ export class InFlightMessages<M> {
   #settle(messages: readonly M[], step: MessageOutcome): readonly Answer<M>[] {
     const held = this.#ids.get(step.id);
     if (held?.running.length === 0 && held.waiting.length === 0) this.#ids.delete(step.id);
-    return messages.filter((message) => this.#isToBeAnswered(message, step)).map((message) => ({ message, step }));
+    return messages.filter((message) => this.#progress.settle(message, isGood(step))).map((message) => ({ message, step }));
+  }
+}
+
+/** The progress of each message, as long as there is something left of it. */
+class ProgressMap {
+  /** Weak, because the parts that are missing may never come. */
+  readonly #objects = new WeakMap<object, Progress>();
+  readonly #primitives = new Map<unknown, Progress>();
+
+  get(message: unknown): Progress | undefined {
+    return isObject(message) ? this.#objects.get(message) : this.#primitives.get(message);
   }
 
-  #isToBeAnswered(message: M, step: MessageOutcome): boolean {
-    const { ids = 1, isAnswered = false } = this.#messages.get(message) ?? {};
-    const isAnsweredNow = !isAnswered && (ids === 1 || !isGood(step));
-    if (ids === 1) this.#messages.delete(message);
-    else this.#messages.set(message, { ids: ids - 1, isAnswered: isAnswered || isAnsweredNow });
-    return isAnsweredNow;
+  /** One trigger of a message that was split into `parts` has come. */
+  enter(message: unknown, parts: number | undefined): void {
+    const known = this.get(message);
+    if (known === undefined) {
+      const missing = parts !== undefined && Number.isInteger(parts) && parts > 0 ? parts - 1 : 0;
+      const progress = { open: 1, missing, isAnswered: false };
+      if (isObject(message)) this.#objects.set(message, progress);
+      else this.#primitives.set(message, progress);
+    } else {
+      known.open++;
+      if (known.missing > 0) known.missing--;
+    }
   }
+
+  /**
+   * One trigger of a message is done with, and the message as well if it was the last.
+   *
+   * @returns whether the broker is to be told now
+   */
+  settle(message: unknown, isGood: boolean): boolean {
+    const progress = this.get(message);
+    if (progress === undefined) return false;
+    const isLast = --progress.open === 0 && progress.missing === 0;
+    const isToBeAnswered = !progress.isAnswered && (isLast || !isGood);
+    progress.isAnswered ||= isToBeAnswered;
+    if (isLast && isObject(message)) this.#objects.delete(message);
+    else if (isLast) this.#primitives.delete(message);
+    return isToBeAnswered;
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function';
+}
+
+/** A trigger and all that it has absorbed, and what these have absorbed. */
+function unfolded(trigger: Trigger): readonly Trigger[] {
+  if (trigger.absorbed === undefined) return [trigger];
+  const all = [trigger];
+  for (const { absorbed = [] } of all) for (const one of absorbed) all.push(one);
+  return all;
 }
 
 /** Whether the run ended well; asking for a requeue is no failure. */

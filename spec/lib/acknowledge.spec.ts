@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import {
   concat,
   EMPTY,
+  finalize,
   from,
   lastValueFrom,
   map,
@@ -9,6 +10,7 @@ import {
   NEVER,
   type Observable,
   Subject,
+  type Subscription,
   throwError,
   timer,
   toArray,
@@ -17,6 +19,8 @@ import {
 import { describe, expect, it, vi } from 'vitest';
 import { acknowledge, type AcknowledgeConfig, type Logger, noopLogger, reconcile, type Result, type Step, type Trigger } from 'kreconciler';
 import { marbles } from 'kreconciler/testing';
+import { Clock } from '../support/clock.js';
+import { logged } from '../support/logged.js';
 
 /** An acknowledger that keeps what it has told the broker: `ack m1`, `nack m2 after 5000`. */
 function broker(config: Partial<AcknowledgeConfig<string>> = {}) {
@@ -121,6 +125,196 @@ describe('acknowledge', () => {
     of('b', started, succeeded);
     of('c', started, exhausted);
     expect(told).toEqual(['nack m after 5000']);
+  });
+
+  it.each<[how: string, messages: [string, string]]>([
+    ['each by itself', ['first', 'second']],
+    ['also if it is a primitive', ['same', 'same']],
+  ])('should answer a message once that says into how many triggers it was split, whenever they come: %s', (_, [first, second]) => {
+    const { told, operator } = broker();
+    const steps = new Subject<Step>();
+    steps.pipe(operator).subscribe();
+    const part = (id: string, of: Step, message: string) => steps.next({ ...of, id, trigger: { id, message, parts: 2 } });
+    const of = (id: string, ...some: Step[]) => some.forEach((one) => steps.next({ ...one, id }));
+    part('apple', full(first), first);
+    expect(told).toEqual([`nack ${first} after 5000`]);
+    part('pear', enqueued(), first);
+    of('pear', started, succeeded);
+    expect(told).toEqual([`nack ${first} after 5000`]);
+
+    part('apple', enqueued(), second);
+    of('apple', started, succeeded);
+    expect(told).toHaveLength(1);
+    part('pear', enqueued(), second);
+    of('pear', started, succeeded);
+    expect(told).toEqual([`nack ${first} after 5000`, `ack ${second}`]);
+  });
+
+  it('should ack a split message on a loop whose reconciler is synchronous', () => {
+    const { told, operator } = broker();
+    from(['apple', 'pear'])
+      .pipe(
+        map((id): Trigger => ({ id, message: 'both', parts: 2 })),
+        reconcile(() => undefined),
+        operator,
+      )
+      .subscribe();
+    expect(told).toEqual(['ack both']);
+  });
+
+  it.each<[law: string, end: Step[], told: string[]]>([
+    ['ack', [started, succeeded], ['ack last', 'ack first', 'ack middle']],
+    ['nack', [started, exhausted], ['nack last after 5000', 'nack first after 5000', 'nack middle after 5000']],
+  ])('should %s the messages of the triggers that a trigger has absorbed, and of those that these have', (_, end, expected) => {
+    const { told, operator } = broker();
+    const middle = { id: 'a', message: 'middle' };
+    const trigger = { id: 'a', message: 'last', absorbed: [{ id: 'a', message: 'first', absorbed: [middle] }, { id: 'a' }] };
+    from([{ ...enqueued(), trigger }, ...end])
+      .pipe(operator)
+      .subscribe();
+    expect(told).toEqual(expected);
+  });
+
+  it('should nack all that a rejected trigger has absorbed', () => {
+    const { told, operator } = broker();
+    const trigger = { id: 'a', message: 'last', absorbed: [{ id: 'a', message: 'first' }] };
+    from([{ ...full('last'), trigger }])
+      .pipe(operator)
+      .subscribe();
+    expect(told).toEqual(['nack last after 5000', 'nack first after 5000']);
+  });
+
+  it.each<[Step, number]>([
+    [{ ...full('m'), reason: 'not_owned' } as Step, 1_000],
+    [{ ...full('m'), reason: 'paused' } as Step, 5_000],
+    [{ ...stopped, reason: 'moved', trigger: { id: 'a', message: 'm' } } as Step, 0],
+    [{ ...stopped, reason: 'discarded', trigger: { id: 'a', message: 'm' } } as Step, 5_000],
+  ])('should give back what was $reason after a fitting time', (step, delay) => {
+    const { told, operator } = broker();
+    from([step]).pipe(operator).subscribe();
+    expect(told).toEqual([`nack m after ${delay}`]);
+  });
+
+  it('should keep the message of a run that was superseded for the next run', () => {
+    const { told, operator } = broker();
+    const superseded = { ...failed, failure: 'superseded' } as Step;
+    from([enqueued('m'), started, merged('n'), superseded, enqueued(), started, succeeded])
+      .pipe(operator)
+      .subscribe();
+    expect(told).toEqual(['ack m', 'ack n']);
+  });
+
+  it('should give up an answer that never settles after its timeout, log it, and complete', () => {
+    const clock = new Clock();
+    const { logger, lines } = logged();
+    const { operator } = broker({ ack: () => new Promise(() => undefined), timeout: 2_000, scheduler: clock, observability: { logger } });
+    let completed = false;
+    from([enqueued('m'), started, succeeded])
+      .pipe(operator)
+      .subscribe({ complete: () => (completed = true) });
+    clock.advance(1_999);
+    expect(completed).toBe(false);
+    clock.advance(1);
+    expect(completed).toBe(true);
+    const error = new Error('The broker has not answered for 2000 ms');
+    expect(lines).toEqual([['error', 'ack failed, the broker will deliver again', { id: 'a', error }]]);
+    expect(clock.timers).toBe(0);
+  });
+
+  describe('working', () => {
+    it('should be called every so often for each message whose id is in flight, and no longer', () => {
+      const clock = new Clock();
+      const extended: string[] = [];
+      const { operator } = broker({ working: (message) => extended.push(message), workingEvery: 1_000, scheduler: clock });
+      const steps = new Subject<Step>();
+      steps.pipe(operator).subscribe();
+      const passes = (ms: number, ...some: Step[]): string[] => {
+        for (const one of some) steps.next(one);
+        clock.advance(ms);
+        return extended.splice(0);
+      };
+      expect(clock.timers).toBe(0);
+      expect(passes(999, enqueued('m'))).toEqual([]);
+      expect(passes(1)).toEqual(['m']);
+      expect(passes(1_000, started, merged('n'))).toEqual(['m', 'n']);
+      expect(passes(2_000, failed)).toEqual(['m', 'n', 'm', 'n']);
+      expect(passes(1_000, enqueued(), started, merged('o'), succeeded)).toEqual(['o']);
+      expect(passes(1_000, enqueued(), started, succeeded)).toEqual([]);
+      expect(clock.timers).toBe(0);
+    });
+
+    it('should not be called for a message that was given back, though another of its ids goes on', () => {
+      const clock = new Clock();
+      const working = vi.fn();
+      const { operator } = broker({ working, workingEvery: 1_000, scheduler: clock });
+      const trigger = { id: 'a', message: 'm', parts: 2 };
+      const steps = concat(
+        from([
+          { ...full('m'), id: 'b', trigger },
+          { ...enqueued(), trigger },
+        ] as Step[]),
+        NEVER,
+      );
+      steps.pipe(operator).subscribe();
+      clock.advance(10_000);
+      expect(working).not.toHaveBeenCalled();
+    });
+
+    it.each<[how: string, working: () => unknown]>([
+      [
+        'throws',
+        () => {
+          throw new Error('no');
+        },
+      ],
+      ['errors', () => throwError(() => new Error('no'))],
+    ])('should be logged where it %s, and called again', (_, working) => {
+      const clock = new Clock();
+      const { logger, lines } = logged();
+      const { told, operator } = broker({ working, workingEvery: 1_000, scheduler: clock, observability: { logger } });
+      const steps = new Subject<Step>();
+      steps.pipe(operator).subscribe();
+      steps.next(enqueued('m'));
+      clock.advance(2_000);
+      const line = ['error', 'working failed, the broker may deliver again what is in flight', { error: new Error('no') }];
+      expect(lines).toEqual([line, line]);
+      steps.next(started);
+      steps.next(succeeded);
+      expect(told).toEqual(['ack m']);
+    });
+
+    it.each<[how: string, end: (steps: Subject<Step>, subscription: Subscription) => void]>([
+      [
+        'complete',
+        (steps) => {
+          steps.complete();
+        },
+      ],
+      [
+        'error',
+        (steps) => {
+          steps.error(new Error('no'));
+        },
+      ],
+      [
+        'are let go',
+        (_, subscription) => {
+          subscription.unsubscribe();
+        },
+      ],
+    ])('should keep no timer once the steps %s', (_, end) => {
+      const clock = new Clock();
+      const steps = new Subject<Step>();
+      const finished = vi.fn();
+      const { operator } = broker({ working: () => undefined, scheduler: clock });
+      const subscription = steps.pipe(operator, finalize(finished)).subscribe({ error: () => undefined });
+      steps.next(enqueued('m'));
+      expect(clock.timers).toBe(1);
+      end(steps, subscription);
+      expect(finished).toHaveBeenCalledOnce();
+      clock.advance(100_000);
+      expect(clock.timers).toBe(0);
+    });
   });
 
   it.each([
@@ -247,6 +441,10 @@ describe('acknowledge', () => {
     [{ ack: undefined }, 'Expected `ack` to be a function, got `undefined`'],
     [{ observability: {} }, 'Expected `observability` to be an Observability with a logger, got `{}` (object)'],
     [{ nack: 5 }, 'Expected `nack` to be a function, got `5` (number)'],
+    [{ working: 5 }, 'Expected `working` to be a function, got `5` (number)'],
+    [{ workingEvery: 0 }, 'Expected `workingEvery` to be a finite number of ms > 0, got `0` (number)'],
+    [{ timeout: 0 }, 'Expected `timeout` to be a number of ms > 0, got `0` (number)'],
+    [{ scheduler: {} }, 'Expected `scheduler` to be a scheduler, got `{}` (object)'],
     [{ delay: -1 }, 'Expected `delay` to be a finite number of ms >= 0 or a function, got `-1` (number)'],
   ])('should name the field', (config, message) => {
     expect(() => broker(config as never)).toThrow(new TypeError(message));
