@@ -2,6 +2,7 @@ import type { ReconcileConfig, ReconcileSettings } from '../../operators/config.
 import { isTerminal, retryDelayOf, TerminalError } from '../../operators/errors.js';
 import { shown } from '../../operators/expected.js';
 import type { Step } from '../../operators/types.js';
+import { describeError } from '../describe-error.js';
 
 const VERSION = 1;
 const NUMBERS = [
@@ -88,8 +89,7 @@ function decodeStep(record: unknown, expectedLine: number): Step {
 }
 
 function encodeError(error: unknown): RecordedError {
-  const { name = 'Error', message = shown(error) } = error instanceof Error ? error : {};
-  return { name, message, retryDelay: retryDelayOf(error), terminal: isTerminal(error) || undefined };
+  return { ...describeError(error), retryDelay: retryDelayOf(error), terminal: isTerminal(error) || undefined };
 }
 
 function decodeError({ name, message, retryDelay, terminal }: RecordedError): Error {

@@ -1,3 +1,4 @@
+import { describeError } from '../../describe-error.js';
 import type { LogFields, Logger, LogLevel } from './logger.js';
 
 const LEVELS: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
@@ -18,7 +19,7 @@ export function consoleLogger(level: LogLevel = 'info', bound: LogFields = {}): 
   const log =
     (at: LogLevel) =>
     (message: string, fields: LogFields = {}): void => {
-      if (isEnabled(at)) console[at](message, shallow({ ...bound, ...fields }));
+      if (isEnabled(at)) print(at, message, { ...bound, ...fields });
     };
   return {
     with: (fields) => consoleLogger(level, { ...bound, ...fields }),
@@ -46,5 +47,15 @@ function json(value: unknown): unknown {
     return JSON.stringify(value, (_, part: unknown) => (part instanceof Error ? String(part) : part));
   } catch {
     return value;
+  }
+}
+
+/** The console throws at what it cannot inspect, and so does JSON: an error whose stack does, for instance. Then it is described (F6). */
+function print(level: LogLevel, message: string, fields: LogFields): void {
+  try {
+    console[level](message, shallow(fields));
+  } catch {
+    const described = Object.entries(fields).map(([name, value]) => [name, Object(value) === value ? describeError(value) : value]);
+    console[level](message, Object.fromEntries(described));
   }
 }

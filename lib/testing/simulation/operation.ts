@@ -1,3 +1,4 @@
+import { describeError } from '../../describe-error.js';
 import type { Timer } from '../virtual-scheduler.js';
 import type { Fault } from './schedule.js';
 import type { Caller } from './environment.js';
@@ -49,7 +50,7 @@ export class Operation<W, T> implements Timer {
         ? this.fn(environment.world, environment.elapsed)
         : environment.copy(this.fn(environment.seen, environment.elapsed));
     } catch (error) {
-      this.#note(` throws ${String(error)}`);
+      this.#note(` throws ${describeError(error).message}`);
       this.#failed(error);
       return;
     }

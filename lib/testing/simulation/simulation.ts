@@ -1,6 +1,7 @@
 import { exponential } from '../../../operators/backoff.js';
 import { type ReconcileSettings, reconcileSettings } from '../../../operators/config.js';
 import type { Step, Trigger } from '../../../operators/types.js';
+import { describeError } from '../../describe-error.js';
 import { greatest } from '../extremes.js';
 import { settle } from '../settle.js';
 import { type Timer, VirtualScheduler } from '../virtual-scheduler.js';
@@ -180,7 +181,7 @@ export class Simulation<W> implements SimulationEnvironment<W> {
     try {
       this.scenario.onStep?.(step, this.world, this.elapsed, process);
     } catch (error) {
-      this.fail(`\`onStep\` threw: ${error instanceof Error ? error.message : String(error)}`, error);
+      this.fail(`\`onStep\` threw: ${describeError(error).message}`, error);
     }
   }
 

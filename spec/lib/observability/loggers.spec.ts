@@ -48,6 +48,22 @@ describe('the fields of consoleLogger', () => {
   });
 });
 
+describe('consoleLogger, given what the console throws at', () => {
+  it('describes it', () => {
+    const error = Object.defineProperty(new Error('disk full'), 'stack', {
+      get: () => {
+        throw new Error('no stack');
+      },
+    });
+    const written: unknown[] = [];
+    vi.spyOn(console, 'error').mockImplementation((message, fields) => {
+      written.push([message, inspect(fields)]);
+    });
+    consoleLogger().error('list failed', { error, failures: 2 });
+    expect(written).toEqual([['list failed', "{ error: { name: 'Error', message: 'disk full' }, failures: 2 }"]]);
+  });
+});
+
 describe('noopLogger', () => {
   it('is the same bound, so that it can be told by its identity', () => {
     expect(noopLogger.with({ id: 'x' })).toBe(noopLogger);

@@ -1,0 +1,27 @@
+import { Controller, type EventStream, type ResyncConfig } from 'kreconciler';
+import { NEVER, of } from 'rxjs';
+
+/* Laws that `tsc` checks; nothing here runs. */
+
+/* A stream may say one event or several in one go, and come from whatever `from` takes. */
+export const streams = {
+  boot: Promise.resolve(['apple', 'pear']),
+  pages: () => of('apple', [{ id: 'pear' }, 'plum'] as const, { id: 'quince', message: 7 }),
+  generated: async function* () {
+    yield 'apple';
+    yield ['pear'];
+  },
+  never: NEVER,
+  nothing: () => Promise.reject(new Error('no')),
+} satisfies Record<string, EventStream>;
+
+/* A string is none: it would be taken for a list of its letters. */
+// @ts-expect-error -- a string
+export const letters: EventStream = 'apple';
+// @ts-expect-error -- a function that returns one
+export const returned: EventStream = () => 'apple';
+// @ts-expect-error -- a list that is one
+export const list: ResyncConfig['list'] = () => 'apple';
+export const lists: ResyncConfig['list'][] = [() => ['apple'], () => of('apple', ['pear']), async () => ['apple']];
+
+export const controller = new Controller({}, () => undefined, streams);
