@@ -1,9 +1,28 @@
-import { asyncScheduler, exhaustMap, mergeMap, type Observable, repeat, retry, type SchedulerLike, startWith, toArray } from 'rxjs';
+import {
+  asyncScheduler,
+  catchError,
+  defer,
+  EMPTY,
+  exhaustMap,
+  merge,
+  mergeMap,
+  NEVER,
+  type Observable,
+  type ObservableInput,
+  of,
+  repeat,
+  retry,
+  type SchedulerLike,
+  startWith,
+  tap,
+  toArray,
+} from 'rxjs';
 import { after } from '../operators/after.js';
 import { type Backoff, delayBy, exponential } from '../operators/backoff.js';
-import { callable, checkScheduler } from '../operators/config.js';
+import { callable, checkScheduler, listenable } from '../operators/config.js';
 import { isDelay } from '../operators/errors.js';
 import { expected, expectedObject } from '../operators/expected.js';
+import { fromInput } from './from-input.js';
 import { type IdList, listIds } from './list-ids.js';
 import type { LogFields } from './observability/logging/logger.js';
 import { safely } from './observability/safely.js';
@@ -18,6 +37,20 @@ export interface ResyncConfig {
   readonly every: number;
   /** Lists all ids there are, or should be. `signal` aborts when the list is over time or nobody wants it any more. */
   readonly list: (signal: AbortSignal) => IdList;
+  /**
+   * By up to which share of it each period is made longer or shorter, from 0 to 1, so that replicas and loops that started
+   * together soon list apart. Default 0: the first list is at once in any case, and one loop alone has nothing to spread.
+   */
+  readonly jitter?: number | undefined;
+  /** From 0 up to 1, for the jitter. Default `Math.random`; give a seeded one to make tests repeatable. */
+  readonly random?: (() => number) | undefined;
+  /**
+   * Over how many ms the ids of a list are spread evenly once it has come; from 0 to `every`. Default 0, all at once: an id
+   * that has drifted should not wait. With 100,000 ids and a queue of 2,000 a spread lets all of them in.
+   */
+  readonly spread?: number | undefined;
+  /** When it emits, all ids are listed as well, at once or after the list under way. Default: never. */
+  readonly relistOn?: ObservableInput<unknown> | undefined;
   /** How long a list may take, in ms; Infinity means no limit. Default 30_000: one that hangs must not be the last one. */
   readonly timeout?: number | undefined;
   /** The delay before a list that failed is tried again. Default {@link exponential} from 250 to `every`. */
@@ -48,11 +81,16 @@ const GOLDEN = (Math.sqrt(5) - 1) / 2;
  */
 export function resync(config: ResyncConfig): Observable<string> {
   expectedObject('config', config);
-  const { name, every, list, timeout = 30_000, observability = defaultObservability(), scheduler = asyncScheduler } = config;
+  const { name, every, list, jitter = 0, random = Math.random, spread = 0, relistOn = NEVER, timeout = 30_000 } = config;
+  const { observability = defaultObservability(), scheduler = asyncScheduler } = config;
   expected('name', name, 'a string', name === undefined || typeof name === 'string');
   expected('every', every, 'a finite number of ms > 0', isDelay(every) && every > 0);
   callable('list', list);
   expected('timeout', timeout, 'a number of ms > 0', timeout === Infinity || (isDelay(timeout) && timeout > 0));
+  expected('jitter', jitter, 'a number from 0 to 1', isDelay(jitter) && jitter <= 1);
+  callable('random', random);
+  expected('spread', spread, 'a number of ms from 0 to `every`', isDelay(spread) && spread <= every);
+  listenable('relistOn', relistOn);
   const soonest = Math.min(250, every);
   const { backoff = exponential({ initial: soonest, max: every }) } = config;
   callable('backoff', backoff);
@@ -61,6 +99,9 @@ export function resync(config: ResyncConfig): Observable<string> {
   const { logger } = observability;
   const warn = safely((fields: LogFields) => {
     logger.warn('Listing all ids failed, trying again', fields);
+  });
+  const warnOfNotifier = safely((error: unknown) => {
+    logger.warn('`relistOn` failed: from now on all ids are listed only by time', { error });
   });
 
   const round = listIds({ list, timeout, scheduler, logger }).pipe(
@@ -74,12 +115,46 @@ export function resync(config: ResyncConfig): Observable<string> {
       },
     }),
   );
+  const period = defer(() => after(every * (1 + jitter * (2 * random() - 1)), scheduler));
+  const relist = fromInput(relistOn).pipe(
+    catchError((error: unknown) => {
+      warnOfNotifier(error);
+      return EMPTY;
+    }),
+  );
   // Not in `defer`: terms that are shorter than `every` must not all begin at the same ids (Y3).
   let rounds = 0;
-  return after(every, scheduler).pipe(
-    repeat(),
+  return defer(() => {
+    let isWanted = false;
+    const wanted = relist.pipe(
+      tap(() => {
+        isWanted = true;
+      }),
+    );
+    const lists = defer(() => {
+      isWanted = false;
+      return round;
+    }).pipe(repeat({ delay: () => (isWanted ? of(0) : EMPTY) }));
+    return merge(period.pipe(repeat(), startWith(0)), wanted).pipe(
+      exhaustMap(() => lists),
+      mergeMap((ids) => spreadOut(rotated(ids, rounds++), spread, scheduler)),
+    );
+  });
+}
+
+/** In ms: often enough to be even, and no more than ten timers a second. */
+const PACE = 100;
+
+/** Emits `values` evenly over `ms`, the first of them at once. */
+function spreadOut<T>(values: readonly T[], ms: number, scheduler: SchedulerLike): ObservableInput<T> {
+  const parts = Math.min(Math.ceil(ms / PACE), values.length);
+  if (parts <= 1) return values;
+  const part = (i: number): readonly T[] =>
+    values.slice(Math.floor((i * values.length) / parts), Math.floor(((i + 1) * values.length) / parts));
+  return after(ms / parts, scheduler).pipe(
+    repeat(parts - 1),
     startWith(0),
-    exhaustMap(() => round.pipe(mergeMap((ids) => rotated(ids, rounds++)))),
+    mergeMap((_, i) => part(i)),
   );
 }
 

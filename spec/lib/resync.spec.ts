@@ -189,6 +189,96 @@ describe('resync', () => {
     expect(list).toHaveBeenCalledTimes(1);
   });
 
+  describe('jitter', () => {
+    it.each([
+      [0, 'a---------a---------a--'],
+      [0.5, 'a---------a---------a--'],
+      [0.75, 'a-----------a----------'],
+      [0.25, 'a-------a-------a------'],
+    ])('should make each period longer or shorter by its share, the first list apart: %d', (drawn, expected) => {
+      marbles(({ expectObservable }) => {
+        const config = { every: 10, list: () => ['a'], jitter: drawn === 0 ? 0 : 0.4, random: () => drawn, ...silent };
+        expectObservable(resync(config), '----------------------!').toBe(expected);
+      })();
+    });
+  });
+
+  describe('spread', () => {
+    /** How many ids came at which ms. */
+    function spreadOf(count: number, spread: number, every = 10_000): Map<number, number> {
+      const clock = new Clock();
+      const came = new Map<number, number>();
+      const list = (): string[] => Array.from({ length: count }, (_, i) => `id-${String(i)}`);
+      resync({ every, list: () => [list()], spread, scheduler: clock, ...silent }).subscribe(() => {
+        came.set(clock.now(), (came.get(clock.now()) ?? 0) + 1);
+      });
+      clock.advance(every - 1);
+      expect([...came.values()].reduce((sum, n) => sum + n, 0)).toBe(count);
+      return came;
+    }
+
+    it('should let the ids of a round come evenly over its ms', () => {
+      const came = spreadOf(100_000, 10_000);
+      expect([...came.keys()]).toEqual(Array.from({ length: 100 }, (_, i) => i * 100));
+      expect(new Set(came.values())).toEqual(new Set([1_000]));
+    });
+
+    it.each([
+      [3, 1_000, [0, 333, 667]],
+      [1, 1_000, [0]],
+      [0, 1_000, []],
+      [50, 0, [0]],
+    ])('should do so with %i ids in %i ms', (count, spread, moments) => {
+      expect([...spreadOf(count, spread).keys()].map(Math.round)).toEqual(moments);
+    });
+
+    it('should not delay the next list, and leave no timer when it is let go', () => {
+      const clock = new Clock();
+      const list = vi.fn(() => [['apple', 'pear', 'plum']]);
+      const subscription = resync({ every: 1_000, list, spread: 1_000, scheduler: clock, ...silent }).subscribe();
+      clock.advance(5_500);
+      expect(list).toHaveBeenCalledTimes(6);
+      subscription.unsubscribe();
+      clock.advance(1);
+      expect(clock.timers).toBe(0);
+    });
+  });
+
+  describe('relistOn', () => {
+    it(
+      'should list at once, beside the periods',
+      marbles(({ hot, expectObservable }) => {
+        const relistOn = hot('                                               ---r----r------------');
+        expectObservable(resync({ every: 10, list: () => ['a'], relistOn, ...silent }), '---------------------!').toBe(
+          'a--a----a-a---------a',
+        );
+      }),
+    );
+
+    it(
+      'should list once more after the list under way, however often it emits',
+      marbles(({ cold, hot, expectObservable, expectSubscriptions }) => {
+        const relistOn = hot(' -rrr-----------------');
+        const slow = cold('    -----(a|)            ');
+        const rounds = ['      ^----!               ', '-----^----!          '];
+        const unsubscribed = ' ---------------------!';
+        const expected = '     -----a----a----------';
+        expectObservable(resync({ every: 100, list: () => slow, relistOn, ...silent }), unsubscribed).toBe(expected);
+        expectSubscriptions(slow.subscriptions).toBe(rounds);
+      }),
+    );
+
+    it('should go on by time when it fails or completes, and say so', () => {
+      const warn = vi.fn();
+      const observability = { logger: { ...noopLogger, warn } };
+      marbles(({ cold, expectObservable }) => {
+        expectObservable(resync({ every: 5, list: () => ['a'], relistOn: cold('--#'), observability }), '------!').toBe('a----a-');
+        expectObservable(resync({ every: 5, list: () => ['a'], relistOn: cold('--|'), observability }), '------!').toBe('a----a-');
+      })();
+      expect(warn).toHaveBeenCalledExactlyOnceWith('`relistOn` failed: from now on all ids are listed only by time', { error: 'error' });
+    });
+  });
+
   it(
     'should list for each subscription by itself',
     marbles(({ expectObservable }) => {
@@ -223,6 +313,10 @@ describe('resync', () => {
   it.each<[object, string]>([
     [{ every: 0 }, 'Expected `every` to be a finite number of ms > 0, got `0` (number)'],
     [{ every: Infinity }, 'Expected `every` to be a finite number of ms > 0, got `Infinity` (number)'],
+    [{ jitter: 2 }, 'Expected `jitter` to be a number from 0 to 1, got `2` (number)'],
+    [{ random: 1 }, 'Expected `random` to be a function, got `1` (number)'],
+    [{ spread: 1001 }, 'Expected `spread` to be a number of ms from 0 to `every`, got `1001` (number)'],
+    [{ relistOn: 'now' }, 'Expected `relistOn` to be an Observable, promise or iterable, got `now` (string)'],
     [{ list: [] }, 'Expected `list` to be a function, got `[]` (object)'],
     [{ timeout: 0 }, 'Expected `timeout` to be a number of ms > 0, got `0` (number)'],
     [{ backoff: 5 }, 'Expected `backoff` to be a function, got `5` (number)'],
