@@ -20,6 +20,14 @@ export interface Config extends ReconcileConfig {
    * Default: `becomeLeader()` and `stepDown()` say it.
    */
   readonly leader?: ObservableInput<boolean | Term> | undefined;
+  /**
+   * What is done before this process leads. `'cold'`: nothing is listed or subscribed to. `'warm'`: the streams are subscribed to
+   * at once, and anew after each loss; the ids that they say are remembered, merged, at most `workerCount * workerQueueSize` a
+   * stream, and nothing runs; with the lead the first run starts at once instead of after a list. Beyond that number a
+   * stream is subscribed to anew with the lead. Streams that take messages away from others are to stand by cold.
+   * Default `'cold'`: a replica that only waits asks nothing of anybody.
+   */
+  readonly standby?: 'cold' | 'warm' | undefined;
   /** Default {@link defaultObservability}. */
   readonly observability: Observability;
 }
@@ -41,10 +49,11 @@ export function defaultConfig(): Config {
 export function settings(config: Partial<Config>): Settings {
   expectedObject('config', config);
   const reconcile = reconcileSettings(config);
-  const { name, leaderElectionEnabled = true, leader, observability = defaultObservability() } = config;
+  const { name, leaderElectionEnabled = true, leader, standby = 'cold', observability = defaultObservability() } = config;
   expected('name', name, 'a string', name === undefined || typeof name === 'string');
   expected('leaderElectionEnabled', leaderElectionEnabled, 'a boolean', typeof leaderElectionEnabled === 'boolean');
   if (leader !== undefined) listenable('leader', leader);
+  expected('standby', standby, "'cold' or 'warm'", standby === 'cold' || (standby as unknown) === 'warm');
   checkObservability('observability', observability);
-  return { ...reconcile, name, leaderElectionEnabled, leader, observability };
+  return { ...reconcile, name, leaderElectionEnabled, leader, standby, observability };
 }

@@ -4,8 +4,10 @@ import {
   defer,
   filter,
   fromEvent,
+  identity,
   ignoreElements,
   merge,
+  mergeMap,
   NEVER,
   type Observable,
   of,
@@ -24,6 +26,7 @@ import { MulticastSubject } from './multicast-subject.js';
 import { type Config, type Settings, settings } from './config.js';
 import { type ControllerContext, controllerContext } from './controller-context.js';
 import { checkEventStreams, type EventStream, eventStream } from './event-stream.js';
+import { rememberUntil } from './remember-until.js';
 import { SafeObservable } from './safe-observable.js';
 import { inspect, type Inspection } from './inspect.js';
 import { Leadership } from './leadership.js';
@@ -133,7 +136,7 @@ export class Controller {
       inspector: (queue) => this.#queues.push(queue),
     };
     return concat(this.#events(), this.#settled()).pipe(
-      whileLeading(leads),
+      whileLeading(this.#settings.standby === 'warm' ? anewAfterLosses(leads) : leads),
       reconcileWith(telemetry.traced(this.#reconciler) as Reconciler, settings, context),
       telemetry.steps,
     );
@@ -142,7 +145,9 @@ export class Controller {
   /** What the streams say, until all of them are complete. */
   #events(): Observable<Trigger> {
     const names = Object.keys(this.#streams);
-    const { logger } = this.#settings.observability;
+    const { observability, standby, workerCount, workerQueueSize } = this.#settings;
+    const { logger } = observability;
+    const held = standby === 'warm' ? rememberUntil(this.#leadership.leads, workerCount * workerQueueSize) : identity;
     const completed = safely((name: string) => {
       this.#completed.add(name);
       const live = names.length - this.#completed.size;
@@ -153,6 +158,7 @@ export class Controller {
       return merge(
         ...Object.entries(this.#streams).map(([name, stream]) =>
           eventStream(name, stream).pipe(
+            held,
             tap({
               complete: () => {
                 completed(name);
@@ -168,7 +174,7 @@ export class Controller {
   #settled(): Observable<never> {
     return this.#steps.values.pipe(
       startWith(undefined),
-      filter(() => this.#queues.every(({ size, abandoned }) => size === abandoned)),
+      filter(() => this.#queues.every(({ size, abandoned, resting }) => size === abandoned + resting)),
       take(1),
       ignoreElements(),
     );
@@ -184,4 +190,12 @@ function checkSignal(signal: AbortSignal | undefined): void {
 function aborted(signal: AbortSignal | undefined): Observable<unknown> {
   if (signal === undefined) return NEVER;
   return signal.aborted ? of(signal) : fromEvent(signal, 'abort');
+}
+
+/** For {@link whileLeading}: the streams of a warm standby begin at once and anew after each loss, and end with the loss. */
+function anewAfterLosses(leads: Observable<boolean>): Observable<boolean> {
+  return leads.pipe(
+    filter((now) => !now),
+    mergeMap(() => [false, true]),
+  );
 }
