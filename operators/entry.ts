@@ -28,8 +28,10 @@ export interface Special {
   isParked: boolean;
   /** It was discarded during its run, which ends as while stopping (C3). */
   isDiscarded: boolean;
+  /** And it was dirty then: that mark gets its two steps when the run has ended. */
+  hasDiscardedMark: boolean;
   /** The highest priority that was asked for since it became ready, if it is higher than the one it became ready with. */
-  highest: number;
+  raised: number;
   /** What stands in the order besides the entry itself: later events with a higher priority. */
   claims: Claim[];
   /** Which of these the order chose for the run. */
@@ -48,8 +50,8 @@ export class Entry implements LinkedListNode<Entry>, IdNode<Entry>, ReadyItem {
   streams: readonly string[] = NO_STREAMS;
   /** Who asked while it could not become ready: running, abandoned, resting, paused. */
   dirty: readonly string[] | undefined = undefined;
-  /** The highest priority of its events since the last success or drop. */
-  priority = 0;
+  /** The highest priority of its events since the last success or drop; `undefined`: there were none. */
+  highest: number | undefined = undefined;
   /** The highest priority of those that made it dirty. */
   dirtyPriority = 0;
   /** Since when it is ready or running. */
@@ -65,6 +67,10 @@ export class Entry implements LinkedListNode<Entry>, IdNode<Entry>, ReadyItem {
     readonly id: string,
     readonly hash: number,
   ) {}
+
+  get priority(): number {
+    return this.highest ?? 0;
+  }
 
   /** 1 = first run, 2 = first retry. */
   get attempt(): number {

@@ -188,6 +188,7 @@ export class Workqueue {
     entry.state = 'waiting';
     if (requeueDelay === 0 || entry.dirty !== undefined || ending !== undefined) {
       this.steps.push({ kind: 'succeeded', id, worker, at, attempt, took });
+      this.#dropDiscardedMark(entry, at);
       if (cooldown > 0 && ending === undefined) this.#join(entry, this.#rest(entry, at));
       this.#proceed(entry, at);
     } else if (this.#waiting < delayQueueSize) {
@@ -216,6 +217,7 @@ export class Workqueue {
     } else {
       this.steps.push({ kind: 'dropped', id, worker, at, attempt, took, reason, failure, error });
       this.#forget(entry);
+      this.#dropDiscardedMark(entry, at);
       if (this.#closing !== undefined) this.#dropDirty(entry, this.#closing, at);
       else if (entry.dirty !== undefined) this.#cool(entry, at);
     }
@@ -266,8 +268,11 @@ export class Workqueue {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
     if (entry.state === 'running') {
-      this.#dropDirty(entry, 'discarded', at);
-      special(entry).isDiscarded = true;
+      const of = special(entry);
+      of.isDiscarded = true;
+      of.hasDiscardedMark ||= entry.dirty !== undefined;
+      of.isForced = false;
+      entry.dirty = undefined;
     } else {
       if (entry.state === 'ready') this.#takeOut(entry);
       this.#drop(entry, 'discarded', at);
@@ -305,6 +310,7 @@ export class Workqueue {
     const reason = this.#closing ?? 'stopped';
     this.steps.push({ kind: 'dropped', id, worker: this.worker, at, attempt, took, reason });
     this.#forget(entry);
+    this.#dropDiscardedMark(entry, at);
     this.#dropDirty(entry, reason, at);
     this.#leave(entry, open, at);
   }
@@ -327,10 +333,8 @@ export class Workqueue {
     const entry = waiting ?? new Entry(id, hash);
     if (waiting === undefined) this.#entries.add(entry);
     else this.#unwait(entry);
-    if (entry.dirty !== undefined) this.#takeDirty(entry);
-    else if (waiting === undefined || !(entry.hasFailed || entry.reason === 'event')) entry.priority = priority;
-    entry.streams = this.#joined(entry.streams, trigger.stream);
-    if (priority > entry.priority) entry.priority = priority;
+    this.#takeDirty(entry);
+    this.#askFor(entry, trigger.stream, priority);
     if (isForced) {
       special(entry).isForced = true;
     } else {
@@ -368,16 +372,20 @@ export class Workqueue {
     this.steps.push({ kind: 'rejected', id: trigger.id, worker: this.worker, at, reason, trigger });
   }
 
+  /** One more event asks for the run that `entry` waits for. */
+  #askFor(entry: Entry, stream: string | undefined, priority: number): void {
+    entry.streams = this.#joined(entry.streams, stream);
+    if (!(priority <= (entry.highest ?? NaN))) entry.highest = priority;
+  }
+
   /** An event for a waiting id that may not run yet. */
   #await(entry: Entry, stream: string | undefined, priority: number): void {
     if (entry.hasFailed) {
-      entry.streams = this.#joined(entry.streams, stream);
-      if (priority > entry.priority) entry.priority = priority;
+      this.#askFor(entry, stream, priority);
       if (priority >= 0) this.#pullForward(entry);
     } else if (entry.counts === 'waiting') {
       // It asked to run again, and rests until then: the event makes that sooner.
-      entry.streams = this.#joined(entry.streams, stream);
-      entry.priority = entry.reason === 'event' ? Math.max(entry.priority, priority) : priority;
+      this.#askFor(entry, stream, priority);
       this.#pullForward(entry);
     } else {
       this.#uncount(entry);
@@ -392,10 +400,13 @@ export class Workqueue {
 
   /** Another event for a ready id: if it is more urgent, it stands in the order with that claim as well (W3). */
   #raise(entry: Entry, priority: number, at: number): void {
-    if (priority <= Math.max(entry.priority, entry.special?.highest ?? -Infinity)) return;
+    if (priority <= Math.max(entry.priority, entry.special?.raised ?? -Infinity)) return;
     const of = special(entry);
-    of.highest = priority;
-    if (of.isForced || of.isParked) return;
+    if (of.isForced || of.isParked) {
+      entry.highest = priority;
+      return;
+    }
+    of.raised = priority;
     const claim = new Claim(entry, priority, at);
     of.claims.push(claim);
     this.#push(claim);
@@ -660,7 +671,7 @@ export class Workqueue {
   #forget(entry: Entry): void {
     this.#forgetHold(entry);
     entry.streams = NO_STREAMS;
-    entry.priority = 0;
+    entry.highest = undefined;
   }
 
   #forgetHold(entry: Entry): void {
@@ -672,7 +683,7 @@ export class Workqueue {
   #takeDirty(entry: Entry): void {
     if (entry.dirty === undefined) return;
     for (const stream of entry.dirty) entry.streams = this.#joined(entry.streams, stream);
-    if (!entry.hasFailed || entry.dirtyPriority > entry.priority) entry.priority = entry.dirtyPriority;
+    if (!(entry.dirtyPriority <= (entry.highest ?? NaN))) entry.highest = entry.dirtyPriority;
     entry.dirty = undefined;
   }
 
@@ -681,10 +692,20 @@ export class Workqueue {
     if (entry.dirty === undefined) return;
     entry.dirty = undefined;
     if (entry.special !== undefined) entry.special.isForced = false;
-    this.steps.push({ kind: 'enqueued', id: entry.id, worker: this.worker, at, reason: 'event' });
-    // The mark is the first of a new story, unless the run or the wake-up of the old one goes on.
-    const attempt = entry.state === 'running' ? 1 : entry.attempt;
-    this.steps.push({ kind: 'dropped', id: entry.id, worker: this.worker, at, attempt, reason });
+    this.#pushDropped(entry, reason, at);
+  }
+
+  #dropDiscardedMark(entry: Entry, at: number): void {
+    if (entry.special?.hasDiscardedMark !== true) return;
+    entry.special.hasDiscardedMark = false;
+    this.#pushDropped(entry, 'discarded', at);
+  }
+
+  /** What a mark is told that nobody serves: the first attempt of a new story that is not begun. */
+  #pushDropped({ id }: Entry, reason: Dropped['reason'], at: number): void {
+    const { worker } = this;
+    this.steps.push({ kind: 'enqueued', id, worker, at, reason: 'event' });
+    this.steps.push({ kind: 'dropped', id, worker, at, attempt: 1, reason });
   }
 
   /** All that an id that does not run has to do is dropped; what is abandoned stays so until its promise has settled (S1). */
@@ -775,14 +796,15 @@ function special(entry: Entry): Special {
     hasForcedRun: false,
     isParked: false,
     isDiscarded: false,
-    highest: -Infinity,
+    hasDiscardedMark: false,
+    raised: -Infinity,
     claims: [],
     chosen: undefined,
   });
 }
 
 function forgetClaims(entry: Entry, of: Special): void {
-  entry.priority = Math.max(entry.priority, of.highest);
-  of.highest = -Infinity;
+  if (of.raised > entry.priority) entry.highest = of.raised;
+  of.raised = -Infinity;
   of.claims = [];
 }

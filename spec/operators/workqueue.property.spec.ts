@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { type Backoff, constant, exponential, RetryError, type Step, TerminalError, type Trigger } from 'kreconciler/operators';
+import { type Backoff, byPriority, constant, exponential, RetryError, type Step, TerminalError, type Trigger } from 'kreconciler/operators';
 import type { WorkqueueConfig } from '../../operators/workqueue.js';
 import { expect, it } from 'vitest';
 import { DrivenWorkqueue, RESOLUTION } from '../support/driven-workqueue.js';
@@ -34,7 +34,11 @@ const backoffs: readonly Backoff[] = [
   },
 ];
 
+/** Of `byPriority`; `undefined`: first come, first served. */
+const ageings = fc.constantFrom(undefined, 100, 1000);
+
 const configs: fc.Arbitrary<WorkqueueConfig> = fc.record({
+  cooldown: fc.constantFrom(0, 0, 50, 250),
   maxItemRetries: fc.constantFrom(0, 1, 2, Infinity),
   workerQueueSize: fc.constantFrom(1, 2, Infinity),
   delayQueueSize: fc.constantFrom(0, 1, 2, Infinity),
@@ -44,17 +48,27 @@ const configs: fc.Arbitrary<WorkqueueConfig> = fc.record({
 
 const id = fc.constantFrom('a', 'b', 'c', 'd');
 const stream = fc.constantFrom(undefined, 's', 't');
+const priority = fc.constantFrom(undefined, undefined, 0, 2, -1, -1.5, 10);
+const force = fc.constantFrom(undefined, undefined, undefined, true);
+const which = fc.nat(3);
 const failure = fc.nat(failures.length - 1);
 const command = fc.oneof(
-  { weight: 60, arbitrary: fc.record({ does: fc.constant('offer'), id, stream }) },
+  { weight: 60, arbitrary: fc.record({ does: fc.constant('offer'), id, stream, priority, force }) },
   { weight: 50, arbitrary: fc.record({ does: fc.constant('start') }) },
-  { weight: 20, arbitrary: fc.record({ does: fc.constant('succeed'), requeueDelay: fc.constantFrom(0, 0, 1, 100, 240) }) },
-  { weight: 30, arbitrary: fc.record({ does: fc.constant('fail'), failure }) },
-  { weight: 12, arbitrary: fc.record({ does: fc.constant('abandon'), failure }) },
+  { weight: 20, arbitrary: fc.record({ does: fc.constant('succeed'), which, requeueDelay: fc.constantFrom(0, 0, 1, 100, 240) }) },
+  { weight: 30, arbitrary: fc.record({ does: fc.constant('fail'), which, failure }) },
+  { weight: 8, arbitrary: fc.record({ does: fc.constant('supersede'), which }) },
+  { weight: 12, arbitrary: fc.record({ does: fc.constant('abandon'), which, failure }) },
+  { weight: 8, arbitrary: fc.record({ does: fc.constant('pause'), id: fc.option(id, { nil: undefined, freq: 4 }) }) },
+  { weight: 16, arbitrary: fc.record({ does: fc.constant('resume'), id: fc.option(id, { nil: undefined, freq: 2 }) }) },
+  { weight: 6, arbitrary: fc.record({ does: fc.constant('discard'), id }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('dropPaused') }) },
   { weight: 20, arbitrary: fc.record({ does: fc.constant('release'), which: fc.nat(3) }) },
   { weight: 25, arbitrary: fc.record({ does: fc.constant('advance'), ms: fc.nat(350) }) },
   { weight: 25, arbitrary: fc.record({ does: fc.constant('advanceToNextWake') }) },
   { weight: 2, arbitrary: fc.record({ does: fc.constant('reset'), open: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ does: fc.constant('move') }) },
+  { weight: 4, arbitrary: fc.record({ does: fc.constant('reopen') }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('stop') }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('giveUp') }) },
 );
@@ -68,52 +82,94 @@ class Pair {
   /** Its sources have been let go (P2). */
   #stopped = false;
 
-  constructor(readonly config: WorkqueueConfig) {
+  /** It has gone to another process (H5). */
+  #moved = false;
+
+  /** @param isPlain - nothing is used but what a loop has by default */
+  constructor(
+    readonly config: WorkqueueConfig,
+    readonly isPlain: boolean,
+    readonly concurrency = 1,
+    ageing?: number,
+  ) {
     const known = (error: unknown) => failures.find((each) => Object.is(each.error, error));
-    this.driven = new DrivenWorkqueue(config);
+    this.driven = new DrivenWorkqueue(ageing === undefined ? config : { ...config, order: byPriority({ ageing }) });
     this.model = new WorkqueueModel(
       config,
       (error) => known(error)?.retryDelay,
       (error) => known(error)?.terminal === true,
+      ageing,
     );
   }
 
   /** Whatever cannot happen in this state does not. */
   do(command: Command): void {
     const { driven, model } = this;
-    const { running } = model;
     const at = driven.now;
+    const run = 'which' in command ? model.running[command.which % model.running.length] : undefined;
     switch (command.does) {
       case 'offer': {
-        if (this.#stopped) return;
-        const { id, stream } = command;
-        const trigger: Trigger = stream === undefined ? { id } : { id, stream };
+        if (this.#stopped || this.#moved) return;
+        const { does, ...asked } = command;
+        const trigger = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined)) as unknown as Trigger;
         this.#offers++;
-        driven.queue.offer(trigger, at);
-        model.offer(trigger, at);
+        equal(`supersedes, by ${does}`, driven.queue.offer(trigger, at)?.id === trigger.id, model.offer(trigger, at));
         break;
       }
       case 'start':
-        if (running !== undefined) return;
+        if (model.running.length >= this.concurrency) return;
         driven.start();
         model.start(at);
         break;
       case 'succeed': {
-        if (running === undefined) return;
+        if (run === undefined) return;
         const { requeueDelay } = command;
-        driven.succeed(requeueDelay);
-        model.succeed(requeueDelay, at);
+        driven.succeed(requeueDelay, run);
+        model.succeed(run, requeueDelay, at);
         break;
       }
+      case 'supersede':
+        if (run === undefined || model.ids.get(run)?.dirty === undefined) return;
+        driven.queue.fail(driven.running(run), { failure: 'superseded', error: undefined }, at);
+        model.fail(run, { failure: 'superseded', error: undefined }, at, false);
+        break;
       case 'fail':
       case 'abandon': {
-        if (running === undefined) return;
+        if (run === undefined) return;
         const { error } = failures[command.failure]!;
-        if (command.does === 'fail') driven.fail(error);
-        else driven.abandon(error);
-        model.fail({ failure: command.does === 'fail' ? 'thrown' : 'timeout', error }, at, command.does === 'abandon');
+        if (command.does === 'fail') driven.queue.fail(driven.running(run), { failure: 'thrown', error }, at);
+        else driven.abandonRun(run, error);
+        model.fail(run, { failure: command.does === 'fail' ? 'thrown' : 'timeout', error }, at, command.does === 'abandon');
         break;
       }
+      case 'pause':
+        driven.pause(command.id);
+        model.pause(command.id);
+        break;
+      case 'resume':
+        driven.resume(command.id);
+        model.resume(command.id, at);
+        break;
+      case 'discard':
+        driven.discard(command.id);
+        model.discard(command.id, at);
+        break;
+      case 'dropPaused':
+        driven.queue.dropPaused(at);
+        model.dropPaused(at);
+        break;
+      case 'move':
+        if (this.#stopped) return;
+        this.#moved = true;
+        driven.queue.close('moved', at);
+        model.close('moved', at);
+        break;
+      case 'reopen':
+        if (this.#stopped || !this.#moved) return;
+        this.#moved = false;
+        driven.queue.reopen();
+        model.reopen();
+        break;
       case 'release': {
         const { abandoned } = model;
         const name = abandoned[command.which % abandoned.length];
@@ -138,7 +194,7 @@ class Pair {
       case 'stop':
         this.#stopped = true;
         driven.stop();
-        model.stop(at);
+        model.close('stopped', at);
         break;
       case 'giveUp':
         this.#stopped = true;
@@ -151,10 +207,12 @@ class Pair {
   /** Lets everything come to its end, as a loop does whose sources are complete. */
   drain(): void {
     const { driven, model } = this;
+    this.do({ does: 'resume', id: undefined });
+    for (const id of [...model.paused]) this.do({ does: 'resume', id: id as 'a' });
     for (let left = 1000; model.ids.size > 0; left--) {
       if (left === 0) throw new Error('It never comes to an end');
       if (model.abandoned.length > 0) this.do({ does: 'release', which: 0 });
-      else if (model.running !== undefined) this.do({ does: 'succeed', requeueDelay: 0 });
+      else if (model.running.length > 0) this.do({ does: 'succeed', which: 0, requeueDelay: 0 });
       else if (model.hasReady) this.do({ does: 'start' });
       else this.do({ does: 'advanceToNextWake' });
     }
@@ -166,7 +224,7 @@ class Pair {
     );
     const events = driven.steps.filter(({ trigger }) => trigger !== undefined);
     equal('A1: steps of events', events.length, this.#offers);
-    equal('broken laws', brokenLaws(driven.steps, this.config, true), []);
+    equal('broken laws', brokenLaws(driven.steps, this.config, true, this.concurrency, this.isPlain), []);
   }
 
   #advance(ms: number): void {
@@ -177,7 +235,7 @@ class Pair {
   #compare({ does }: Command): void {
     const { driven, model } = this;
     // In which order a stop drops the ids that wait is nobody's business.
-    const told = ['stop', 'reset', 'giveUp'].includes(does) ? byId : (steps: readonly Step[]) => steps;
+    const told = ['stop', 'reset', 'giveUp', 'move', 'resume', 'dropPaused'].includes(does) ? byId : (steps: readonly Step[]) => steps;
     equal(`steps of ${does}`, told(driven.take()), told(model.steps as unknown as Step[]));
     model.steps = [];
     const { queue } = driven;
@@ -187,14 +245,16 @@ class Pair {
       {
         ids: stateOf(queue.entries),
         size: queue.size,
-        running: driven.allRunning[0]?.id,
+        running: driven.allRunning.map(({ id }) => id).sort(),
+        resting: queue.resting,
         hasReady: queue.hasReady,
         abandoned: queue.abandoned,
       },
       {
         ids: stateOf([...model.ids].map(([id, { state }]) => ({ id, state }))),
         size: model.ids.size,
-        running: model.running,
+        running: model.running.sort(),
+        resting: model.resting,
         hasReady: model.hasReady,
         abandoned: model.abandoned.length,
       },
@@ -234,14 +294,43 @@ function equal(what: string, actual: unknown, wanted: unknown): void {
   if (!isDeepStrictEqual(actual, wanted)) expect(actual, what).toStrictEqual(wanted);
 }
 
+const runs = (numRuns: number) =>
+  // A mutant dies early or never, and need not be told by its smallest counterexample.
+  process.env['STRYKER_MUTATOR_WORKER'] === undefined ? { numRuns } : { numRuns: numRuns / 10, endOnFailure: true };
+
+const more = ['pause', 'resume', 'discard', 'dropPaused', 'move', 'reopen', 'supersede'];
+const plain = command
+  .filter(({ does }) => !more.includes(does))
+  .map((command) => (command.does === 'offer' ? { ...command, priority: undefined, force: undefined } : command));
+
 it('should do what the table and the laws say, whatever happens', { timeout: 120_000 }, () => {
   fc.assert(
-    fc.property(configs, fc.array(command, { maxLength: 80, size: 'max' }), (config, commands) => {
-      const pair = new Pair(config);
+    fc.property(configs, fc.array(plain, { maxLength: 80, size: 'max' }), (config, commands) => {
+      const pair = new Pair({ ...config, cooldown: 0 }, true);
       for (const command of commands) pair.do(command);
       pair.drain();
     }),
-    // A mutant dies early or never, and need not be told by its smallest counterexample.
-    process.env['STRYKER_MUTATOR_WORKER'] === undefined ? { numRuns: 10_000 } : { numRuns: 1000, endOnFailure: true },
+    runs(10_000),
   );
 });
+
+it(
+  'W, C: should do what the laws say with several runs, orders, rests, priorities, force, commands and moves',
+  { timeout: 120_000 },
+  () => {
+    fc.assert(
+      fc.property(
+        configs,
+        fc.integer({ min: 1, max: 3 }),
+        ageings,
+        fc.array(command, { maxLength: 80, size: 'max' }),
+        (config, concurrency, ageing, commands) => {
+          const pair = new Pair(config, false, concurrency, ageing);
+          for (const command of commands) pair.do(command);
+          pair.drain();
+        },
+      ),
+      runs(10_000),
+    );
+  },
+);

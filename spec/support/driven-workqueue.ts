@@ -1,4 +1,5 @@
-import { constant, type Step } from 'kreconciler/operators';
+import { constant, type Step, type Trigger } from 'kreconciler/operators';
+import { Pauses } from '../../operators/pauses.js';
 import { Workqueue, type WorkqueueConfig } from '../../operators/workqueue.js';
 import type { Tick } from '../../operators/tick-grid.js';
 import type { Entry } from '../../operators/entry.js';
@@ -11,6 +12,7 @@ export class DrivenWorkqueue {
   readonly queue: Workqueue;
   readonly steps: Step[] = [];
   readonly armed = new Set<Tick<Entry>>();
+  readonly pauses = new Pauses();
   /** By id: what was cut off and has not settled. */
   readonly open = new Map<string, Entry>();
   now = 0;
@@ -18,16 +20,44 @@ export class DrivenWorkqueue {
 
   constructor(config: Partial<WorkqueueConfig> = {}) {
     const defaults = { maxItemRetries: 3, workerQueueSize: 10, delayQueueSize: 10, delayResolution: RESOLUTION, backoff: constant(300) };
-    this.queue = new Workqueue(0, { ...defaults, ...config }, this.steps, (tick) => {
-      this.armed.add(tick);
-      tick.disarm = () => {
-        this.armed.delete(tick);
-      };
-    });
+    this.queue = new Workqueue(
+      0,
+      { ...defaults, ...config },
+      this.steps,
+      (tick) => {
+        this.armed.add(tick);
+        tick.disarm = () => {
+          this.armed.delete(tick);
+        };
+      },
+      this.pauses,
+    );
   }
 
   offer(id: string, stream?: string): this {
     this.queue.offer(stream === undefined ? { id } : { id, stream }, this.now);
+    return this;
+  }
+
+  /** An event that is more than an id and a stream. */
+  ask(trigger: Trigger): this {
+    this.queue.offer(trigger, this.now);
+    return this;
+  }
+
+  pause(id?: string): this {
+    this.pauses.pause(id, undefined);
+    if (id !== undefined) this.queue.pause(id);
+    return this;
+  }
+
+  resume(id?: string): this {
+    if (this.pauses.resume(id)) this.queue.resume(id, this.now);
+    return this;
+  }
+
+  discard(id: string): this {
+    this.queue.discard(id, this.now);
     return this;
   }
 
@@ -36,8 +66,8 @@ export class DrivenWorkqueue {
     return this;
   }
 
-  succeed(requeueDelay = 0): this {
-    this.queue.succeed(this.running(), requeueDelay, this.now);
+  succeed(requeueDelay = 0, id?: string): this {
+    this.queue.succeed(this.running(id), requeueDelay, this.now);
     return this;
   }
 
@@ -48,9 +78,13 @@ export class DrivenWorkqueue {
 
   /** The run takes too long, and its promise is still open. */
   abandon(...errors: [error?: unknown]): this {
-    const entry = this.running();
+    return this.abandonRun(undefined, given(errors, 'late'));
+  }
+
+  abandonRun(id: string | undefined, error: unknown): this {
+    const entry = this.running(id);
     this.open.set(entry.id, entry);
-    this.queue.fail(entry, { failure: 'timeout', error: given(errors, 'late') }, this.now, true);
+    this.queue.fail(entry, { failure: 'timeout', error }, this.now, true);
     return this;
   }
 

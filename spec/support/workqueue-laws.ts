@@ -16,8 +16,9 @@ class Life {
 /**
  * Reads what one lane told, step by step, and says which laws it broke. It knows the accounting and the bounds only, and so
  * can neither share a mistake with the workqueue nor with the model of it. `ended`: everything has settled.
+ * `isPlain`: no event was forced, nothing was paused.
  */
-export function brokenLaws(steps: readonly Step[], config: WorkqueueConfig, ended: boolean): string[] {
+export function brokenLaws(steps: readonly Step[], config: WorkqueueConfig, ended: boolean, concurrency = 1, isPlain = true): string[] {
   const lives = new Map<string, Life>();
   const triggers = new Set<unknown>();
   const broken: string[] = [];
@@ -39,23 +40,26 @@ export function brokenLaws(steps: readonly Step[], config: WorkqueueConfig, ende
         if (phase === 'requeued' && step.reason !== 'event') law('T1: a delay is a lower bound', step.at >= life.due);
         life.phase = 'enqueued';
         life.byEvent = step.trigger !== undefined;
-        law('Q1: ready by event', all().filter((other) => other.phase === 'enqueued' && other.byEvent).length <= config.workerQueueSize);
+        law(
+          'Q1: ready by event',
+          !isPlain || all().filter((other) => other.phase === 'enqueued' && other.byEvent).length <= config.workerQueueSize,
+        );
         break;
       case 'merged':
         life.dirty ||= phase === 'started';
         break;
       case 'rejected':
-        law('Q1: refused though it was there', phase === 'idle' || phase === 'requeued');
+        law('Q1: refused though it was there', !isPlain || phase === 'idle' || phase === 'requeued');
         law(
           'Q1: refused though there was room',
-          all().filter((other) => other.phase === 'enqueued' && other.byEvent).length >= config.workerQueueSize,
+          !isPlain || all().filter((other) => other.phase === 'enqueued' && other.byEvent).length >= config.workerQueueSize,
         );
         break;
       case 'started':
         law('A2: started, but not enqueued', phase === 'enqueued');
-        law('S1: two runs', !all().some((other) => other.phase === 'started'));
+        law('S1: two runs', all().filter((other) => other.phase === 'started').length < concurrency);
         law('S1: started while its promise is open', !life.abandoned);
-        law('E1: too soon after a failure', step.at >= life.notBefore);
+        law('E1: too soon after a failure', !isPlain || step.at >= life.notBefore);
         law('R3, R4: an attempt too far', step.attempt <= life.attempt + 1);
         Object.assign(life, { phase: 'started', dirty: false, attempt: step.attempt });
         break;
@@ -72,10 +76,14 @@ export function brokenLaws(steps: readonly Step[], config: WorkqueueConfig, ende
         break;
       case 'dropped':
         if (phase === 'started') law('A3: a run that ended says how long it took', step.took !== undefined);
-        else law('A2, A4: only a stop drops what did not run', phase !== 'idle' && step.reason === 'stopped' && step.took === undefined);
+        else
+          law(
+            'A2, A4: only a stop, a move or a command drops what did not run',
+            phase !== 'idle' && isGivenUp(step.reason) && step.took === undefined,
+          );
         if (step.reason === 'delay_queue_full')
           law('Q3: dropped though there was room', all().filter((other) => other.phase === 'requeued').length >= config.delayQueueSize);
-        life.notBefore = phase === 'started' && life.dirty && step.reason !== 'stopped' ? step.at + config.delayResolution : -Infinity;
+        life.notBefore = phase === 'started' && life.dirty && !isGivenUp(step.reason) ? step.at + config.delayResolution : -Infinity;
         Object.assign(life, { phase: 'idle', attempt: 0 });
         break;
       case 'abandoned':
@@ -88,4 +96,8 @@ export function brokenLaws(steps: readonly Step[], config: WorkqueueConfig, ende
     for (const [id, { phase }] of lives) if (phase !== 'idle') broken.push(`A2 to A4: ${id} was ${phase} at the end`);
   }
   return broken;
+}
+
+function isGivenUp(reason: string): boolean {
+  return ['stopped', 'moved', 'discarded'].includes(reason);
 }
