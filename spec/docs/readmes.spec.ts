@@ -22,11 +22,12 @@ function rowsOf(path: string): string[][] {
   );
 }
 
-/** The targets of all links of a document, and the names of its headings as they are in links. */
+/** The targets of all links of a document. */
 function linksOf(text: string): string[] {
   return [...text.replaceAll(/```[^]*?```/g, '').matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target!);
 }
 
+/** The headings of a document, as they are in links. */
 function anchorsOf(path: string): string[] {
   const headings = [
     ...documents
@@ -57,6 +58,18 @@ describe.each([...documents])('%s', (path, text) => {
   it('should name only scripts that there are', () => {
     for (const [, script] of text.matchAll(/npm run ([\w:-]+)/g)) expect(scripts).toHaveProperty([script!]);
   });
+});
+
+it('should lead from the front page to every document, by links', () => {
+  const found = new Set(['README.md']);
+  for (const path of found) {
+    for (const target of linksOf(documents.get(path)!)) {
+      const linked = join(dirname(path), target.split('#')[0]!);
+      if (documents.has(linked)) found.add(linked);
+    }
+  }
+  const templates = /^\.github\/(ISSUE_TEMPLATE|pull_request_template)/;
+  expect([...documents.keys()].filter((path) => !found.has(path) && !templates.test(path))).toEqual([]);
 });
 
 describe('The blocks of TypeScript', () => {
