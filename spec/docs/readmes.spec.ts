@@ -68,7 +68,7 @@ it('should lead from the front page to every document, by links', () => {
       if (documents.has(linked)) found.add(linked);
     }
   }
-  const templates = /^\.github\/(ISSUE_TEMPLATE|pull_request_template)/;
+  const templates = /^(examples\/sources|\.github\/(ISSUE_TEMPLATE|pull_request_template))/;
   expect([...documents.keys()].filter((path) => !found.has(path) && !templates.test(path))).toEqual([]);
 });
 
