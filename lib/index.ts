@@ -54,3 +54,5 @@ export { defaultObservability, type Observability, observability } from './obser
 export { recordMetrics, type RecordMetricsConfig } from './observability/metrics/record-metrics.js';
 export { tracing, type Tracing, type TracingConfig } from './observability/tracing/tracing.js';
 export { resync, type ResyncConfig } from './resync.js';
+export { shardOf } from './shards/shard-of.js';
+export type { Holding, Shards } from './shards/shards.js';

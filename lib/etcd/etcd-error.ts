@@ -14,7 +14,14 @@ export class EtcdError extends Error {
   }
 }
 
-/** Whether `error` says that etcd has understood and will not do it, however often it is asked. */
-export function isRefusal(error: unknown): error is EtcdError {
-  return error instanceof EtcdError && error.code !== UNAVAILABLE && error.code !== DEADLINE_EXCEEDED;
+/** Says that etcd was not reached, or did not answer, or not as etcd does. */
+export class UnavailableError extends Error {
+  override readonly name = 'UnavailableError';
+}
+
+/** Whether the same request may succeed some time later, or at another member. */
+export function isTransient(error: unknown): boolean {
+  return (
+    error instanceof UnavailableError || (error instanceof EtcdError && (error.code === UNAVAILABLE || error.code === DEADLINE_EXCEEDED))
+  );
 }

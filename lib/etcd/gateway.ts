@@ -12,7 +12,7 @@ import {
   timeout,
 } from 'rxjs';
 import { withSignal } from '../with-signal.js';
-import { isRefusal } from './etcd-error.js';
+import { EtcdError, isTransient, UnavailableError } from './etcd-error.js';
 import type { FetchLike, FetchResponse } from './fetch-like.js';
 import { answerOf, messagesOf } from './responses.js';
 
@@ -44,7 +44,7 @@ export class Gateway {
   /** The one answer to a request; an EtcdError if etcd refuses. */
   ask<T>(path: string, body: object): Observable<T> {
     const count = this.#config.urls.length - 1;
-    const delay = (error: unknown): Observable<unknown> => (isRefusal(error) ? throwError(() => error) : of(0));
+    const delay = (error: unknown): Observable<unknown> => (isTransient(error) ? of(0) : throwError(() => error));
     return this.#inTime((use) => this.#post<T>(use, path, body, answerOf).pipe(retry({ count, delay })));
   }
 
@@ -61,13 +61,14 @@ export class Gateway {
       use(url);
       return withSignal((signal) =>
         defer(() => fetch(`${url}/v3/${path}`, { method: 'POST', headers: HEADERS, body: JSON.stringify(body), signal })).pipe(
-          catchError((cause: unknown) => throwError(() => new Error(`etcd at ${url} could not be reached`, { cause }))),
           switchMap((response) => read(response, url)),
         ),
       ).pipe(
         catchError((error: unknown) => {
-          if (!isRefusal(error)) this.#leave(url);
-          return throwError(() => error);
+          const isKnown = error instanceof EtcdError || error instanceof UnavailableError;
+          const known = isKnown ? error : new UnavailableError(`etcd at ${url} could not be reached`, { cause: error });
+          if (isTransient(known)) this.#leave(url);
+          return throwError(() => known);
         }),
         map((answer) => answer as T),
       );
@@ -81,7 +82,7 @@ export class Gateway {
       const { deadline, scheduler } = this.#config;
       const late = (): Observable<never> => {
         this.#leave(url);
-        return throwError(() => new Error(`etcd at ${url} did not answer within ${deadline} ms`));
+        return throwError(() => new UnavailableError(`etcd at ${url} did not answer within ${deadline} ms`));
       };
       return make((used) => {
         url = used;

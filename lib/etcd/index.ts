@@ -6,3 +6,7 @@ export { keys } from './keys.js';
 export type { KeysConfig } from './keys-config.js';
 export { leadership } from './leadership.js';
 export type { LeadershipConfig } from './leadership-config.js';
+export { shards } from './shards.js';
+export type { ShardsConfig } from './shards-config.js';
+export type { Holding, Shards } from '../shards/shards.js';
+export { ShardCountError } from '../shards/shard-count-error.js';

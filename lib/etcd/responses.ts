@@ -1,4 +1,4 @@
-import { EtcdError } from './etcd-error.js';
+import { EtcdError, UnavailableError } from './etcd-error.js';
 import type { FetchResponse } from './fetch-like.js';
 
 /** How the gateway says that something went wrong: in an answer, and within a stream, by old versions and by new ones. */
@@ -21,7 +21,7 @@ export async function* messagesOf(response: FetchResponse, url: string): AsyncGe
   let rest = '';
   for (;;) {
     const { done, value } = (await reader?.read()) ?? { done: true };
-    if (done) throw new Error(`etcd at ${url} closed the stream`);
+    if (done) throw new UnavailableError(`etcd at ${url} closed the stream`);
     const lines = (rest + decoder.decode(value, { stream: true })).split('\n');
     rest = lines.pop() as string;
     for (const line of lines) if (line !== '') yield understood(line, response, url);
@@ -32,7 +32,7 @@ export async function* messagesOf(response: FetchResponse, url: string): AsyncGe
 function understood(text: string, { ok, status }: FetchResponse, url: string): unknown {
   const message = parsed(text);
   if (message === undefined) {
-    throw new Error(`etcd at ${url} answered ${status} and no JSON: it must be 3.4 or later, with its JSON gateway enabled`);
+    throw new UnavailableError(`etcd at ${url} answered ${status} and no JSON: it must be 3.4 or later, with its JSON gateway enabled`);
   }
   const { result, error } = message as { readonly result?: unknown; readonly error?: unknown };
   if (ok && (error === undefined || error === null)) return result ?? message;

@@ -1,7 +1,7 @@
 import { defer, Observable, repeat, retry, type Subscription, switchMap, tap, throwError } from 'rxjs';
 import { after } from '../../operators/after.js';
 import { Gateway, type GatewayConfig } from './gateway.js';
-import { isRefusal } from './etcd-error.js';
+import { isTransient } from './etcd-error.js';
 import type { LeaseAnswer } from './messages.js';
 
 /** A session is a lease, which etcd gives up when it has heard nothing of it for its time to live. */
@@ -66,7 +66,7 @@ function alive(session: Session, ttl: number, { scheduler }: SessionConfig): Obs
       );
     });
     const again = (error: unknown): Observable<unknown> =>
-      armed === undefined || error instanceof SessionLostError || isRefusal(error) ? throwError(() => error) : after(beat / 4, scheduler);
+      armed !== undefined && isTransient(error) ? after(beat / 4, scheduler) : throwError(() => error);
     // Not one that is lost: what has run in it may still be ending, and is given the rest of its time for that.
     subscriber.add(() => {
       if (!isLost) end(session);

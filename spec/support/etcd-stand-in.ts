@@ -16,8 +16,8 @@ interface Range {
 interface Compare extends Range {
   readonly target: 'CREATE' | 'VALUE' | 'MOD';
   readonly result?: 'EQUAL' | 'GREATER' | 'LESS';
-  readonly create_revision?: number;
-  readonly mod_revision?: number;
+  readonly create_revision?: number | string;
+  readonly mod_revision?: number | string;
   readonly value?: string;
 }
 
@@ -186,10 +186,8 @@ export class EtcdStandIn {
     if (found.length === 0 && target === 'VALUE') return false;
     return (found.length === 0 ? [{ value: '', create_revision: '0', mod_revision: '0' }] : found).every((kv) => {
       if (target === 'VALUE') return kv.value === compare.value;
-      const [has, wanted] =
-        target === 'CREATE'
-          ? [Number(kv.create_revision), compare.create_revision ?? 0]
-          : [Number(kv.mod_revision), compare.mod_revision ?? 0];
+      const field = target === 'CREATE' ? 'create_revision' : 'mod_revision';
+      const [has, wanted] = [Number(kv[field]), Number(compare[field])];
       return result === 'EQUAL' ? has === wanted : result === 'GREATER' ? has > wanted : has < wanted;
     });
   }

@@ -1,0 +1,77 @@
+import { finalize, map, type Observable, ReplaySubject, retry, share, type Subscription, switchMap, take, tap } from 'rxjs';
+import { after } from '../../operators/after.js';
+import type { Held } from '../shards/balance.js';
+import { Holdings } from '../shards/holdings.js';
+import { session } from './session.js';
+import { ShardKeys } from './shard-keys.js';
+import type { ShardsSettings } from './shards-config.js';
+
+/** One session for shards: what it holds, and what must be seen through in it after its membership has ended. */
+export class ShardSession {
+  /** Emits once it is open, and errors when it is lost. It is open for as long as somebody is subscribed. */
+  readonly keys: Observable<ShardKeys>;
+  readonly holdings = new Holdings((held) => {
+    this.free(held);
+    if (this.#isEnding) this.endWhenIdle();
+  });
+  readonly #settings: ShardsSettings;
+  readonly #kept: Subscription;
+  readonly #freeing = new Set<string>();
+  #isEnding = false;
+
+  constructor(settings: ShardsSettings) {
+    this.#settings = settings;
+    this.keys = session(settings).pipe(
+      map((session) => new ShardKeys(session, settings)),
+      share({ connector: () => new ReplaySubject(1), resetOnError: false }),
+    );
+    this.#kept = this.keys.subscribe({
+      error: () => {
+        this.holdings.loseAllBut([]);
+      },
+    });
+  }
+
+  /** Ends the membership, and frees what is held and does not run: the answer to its take was lost. */
+  leave(): void {
+    this.#seeThrough((keys) =>
+      keys.leave().pipe(
+        tap((held) => {
+          this.freeStrays(held);
+        }),
+      ),
+    );
+  }
+
+  /** Frees what the engine shows as ours and does not run here. */
+  freeStrays(held: readonly Held[]): void {
+    for (const owner of held) if (!this.holdings.has(owner)) this.free(owner);
+  }
+
+  free(held: Held): void {
+    const key = `${held.shard}:${held.term}`;
+    if (this.#freeing.has(key)) return;
+    this.#freeing.add(key);
+    this.#seeThrough(
+      (keys) => keys.free(held),
+      () => this.#freeing.delete(key),
+    );
+  }
+
+  /** Ends the session once nothing is held any more, and all is seen through. */
+  endWhenIdle(): void {
+    this.#isEnding = true;
+    if (this.holdings.size === 0) this.#kept.unsubscribe();
+  }
+
+  /** Tries until it is done, or the session is lost. */
+  #seeThrough(request: (keys: ShardKeys) => Observable<unknown>, done: () => unknown = () => undefined): void {
+    const { retry: pause, scheduler } = this.#settings;
+    const tried = this.keys.pipe(
+      switchMap((keys) => request(keys).pipe(retry({ delay: () => after(pause, scheduler) }))),
+      take(1),
+      finalize(done),
+    );
+    tried.subscribe({ error: () => undefined });
+  }
+}
