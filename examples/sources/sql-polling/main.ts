@@ -52,3 +52,5 @@ async function changeYourMind(): Promise<void> {
 await Promise.all([controller.run(signal), changeYourMind()]);
 await pool.end();
 await stop();
+// Where a process just ends, a hook in the package of PostgreSQL fails.
+process.exit();
