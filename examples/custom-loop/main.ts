@@ -3,12 +3,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { concatMap, delay as delayed, from, lastValueFrom, of, tap } from 'rxjs';
 import { debounceById } from './debounce-by-id.js';
 import { lanePerTenant } from './lane-per-tenant.js';
+import { optionsOf } from '../options.js';
 
 /**
  * A loop of one's own, composed from the building blocks of `reconcile`: a lane for each tenant, and a debounce in front.
  *
  *   npm run example:custom-loop
  */
+
+optionsOf("A loop of one's own: a lane for each tenant, and a debounce in front.\n\n  npm run example:custom-loop", {});
 
 // Each id changes three times in a row, and one event has no tenant.
 const changes = ['acme/db', 'acme/web', 'globex/db', 'nobody', 'initech/db', 'acme/db'];

@@ -1,16 +1,19 @@
 import { consoleLogger, Controller, observability, resync } from 'kreconciler';
-import { parseArgs } from 'node:util';
 import { interval, map, type Observable } from 'rxjs';
+import { optionsOf } from '../options.js';
 
 /**
  * The example of the Go original: three streams over four ids, for a while.
  *
  *   npm run example:dummy -- --for 60
  */
-const { values } = parseArgs({ options: { for: { type: 'string', default: '6' } } });
-const seconds = Number(values.for);
+const USAGE = `Three streams ask for four ids, for a while.
+
+  npm run example:dummy -- [--for <seconds>]      (default: 6)`;
+const options = optionsOf(USAGE, { for: { type: 'string', default: '6' } });
+const seconds = Number(options.for);
 if (!(seconds > 0 && seconds <= 86_400))
-  throw new TypeError(`Expected \`--for\` to be a number of seconds > 0, a day at most, got \`${values.for}\``);
+  throw new TypeError(`Expected \`--for\` to be a number of seconds > 0, a day at most, got \`${options.for}\``);
 
 // A fixed set of ids is enough to show what can be done.
 const ids = ['a', 'b', 'c', 'd'];

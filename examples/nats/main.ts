@@ -9,17 +9,22 @@
  *     NATS_URL=nats://... npm run example:nats
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { AckPolicy, jetstream, jetstreamManager, type JsMsg } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { lastValueFrom } from 'rxjs';
 import { acknowledge, Controller } from 'kreconciler';
 import { deliveries } from './deliveries.js';
 import { natsServer } from './server.js';
+import { optionsOf } from '../options.js';
 
-const { values } = parseArgs({ options: { for: { type: 'string' } } });
-const seconds = Number(values.for ?? Infinity);
-if (!(seconds > 0)) throw new TypeError(`Expected --for to be a number of seconds > 0, got ${String(values.for)}`);
+const USAGE = `A consumer of NATS JetStream as event stream: a message is acknowledged when its id has been reconciled.
+
+  npm run example:nats -- [--for <seconds>]      (default: until Ctrl-C)
+
+NATS_URL=nats://... uses a server that runs; otherwise nats-server is started.`;
+const options = optionsOf(USAGE, { for: { type: 'string' } });
+const seconds = Number(options.for ?? Infinity);
+if (!(seconds > 0)) throw new TypeError(`Expected --for to be a number of seconds > 0, got ${String(options.for)}`);
 
 const stop = new AbortController();
 process.once('SIGINT', () => stop.abort());

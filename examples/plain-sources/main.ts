@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fromEvent, map, type Observable, retry, Subject, takeUntil, timer } from 'rxjs';
 import { fromFetch } from 'rxjs/fetch';
 import { feed, linesOf } from './feed.js';
+import { optionsOf } from '../options.js';
 
 /**
  * Plugging in what people have. Whatever an ObservableInput can be is an event stream, and whatever is none becomes one in a
@@ -11,6 +12,8 @@ import { feed, linesOf } from './feed.js';
  *
  *   npm run example:plain-sources
  */
+
+optionsOf('Plugs in streams of all kinds, until they are complete.\n\n  npm run example:plain-sources', {});
 
 // An EventEmitter. It knows no end of its own, so it gets one.
 const shop = new EventEmitter();

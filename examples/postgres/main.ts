@@ -13,13 +13,18 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { OsProcesses } from '../supervisor/os-processes.js';
 import { openState, shortHash, stateOf } from '../supervisor/state.js';
 import { setUp } from './schema.js';
+import { optionsOf } from '../options.js';
 
-const { values } = parseArgs({ options: { replicas: { type: 'string', default: '3' }, for: { type: 'string', default: 'Infinity' } } });
+const USAGE = `Replicas that keep processes as a table of PostgreSQL says: one leads, the others stand by.
+
+  npm run example:postgres -- [--replicas <1 to 9>] [--for <seconds>]      (default: 3, until Ctrl-C)
+
+DATABASE_URL=postgres://... uses a server that runs; otherwise one is started.`;
+const values = optionsOf(USAGE, { replicas: { type: 'string', default: '3' }, for: { type: 'string', default: 'Infinity' } });
 const replicas = Number(values.replicas);
 const seconds = Number(values.for);
 if (!(Number.isInteger(replicas) && replicas >= 1 && replicas <= 9))

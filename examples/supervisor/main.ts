@@ -2,22 +2,7 @@ import { after, consoleLogger, Controller, exponential, observability, resync } 
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import {
-  asyncScheduler,
-  catchError,
-  EMPTY,
-  filter,
-  from,
-  fromEvent,
-  map,
-  merge,
-  mergeAll,
-  mergeMap,
-  share,
-  Subject,
-  Subscription,
-  throttleTime,
-} from 'rxjs';
+import { asyncScheduler, catchError, EMPTY, filter, from, map, mergeAll, mergeMap, share, Subject, Subscription, throttleTime } from 'rxjs';
 import { type Arguments, parseArguments, USAGE } from './arguments.js';
 import { Folder } from './folder.js';
 import { lock } from './lock.js';
@@ -27,6 +12,7 @@ import { json, lines } from './output.js';
 import { lineLogger, messageOf } from './print.js';
 import { type Status, supervise } from './reconciler.js';
 import { Screen } from './screen.js';
+import { signals$ } from './signals.js';
 import { openState, shortHash, stateOf } from './state.js';
 
 const SERVICES = fileURLToPath(new URL('services', import.meta.url));
@@ -124,7 +110,6 @@ async function supervisor(args: Arguments): Promise<void> {
 
   // Ctrl-C and its like, the time, and a reader of our output who has gone, stop it; a second Ctrl-C does not wait.
   const stop = new AbortController();
-  const signals$ = merge(...['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => fromEvent(process, signal)));
   watching.add(
     signals$.pipe(throttleTime(KEYSTROKE)).subscribe(() => {
       if (stop.signal.aborted) {

@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +10,10 @@ import { stateOf } from '../../examples/supervisor/state.js';
 import type { PrintedStep } from '../support/supervisor.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** The recipes in `sources` have a spec of their own, beside them. */
+const folders = readdirSync(join(ROOT, 'examples'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && entry.name !== 'sources')
+  .map(({ name }) => name);
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
 
 /** Runs a script as a user does, and gives what it prints; rejects unless it exits 0. */
@@ -20,12 +25,40 @@ async function npm(script: string, ...args: readonly string[]): Promise<string> 
 
 describe.concurrent('an example', { timeout: 60_000 }, () => {
   // The recipes in sources have a spec of their own, beside them.
-  it.each(readdirSync(join(ROOT, 'examples')).filter((name) => !['README.md', 'sources'].includes(name)))(
-    'should be run by one npm script: %s',
-    (folder) => {
-      expect(Object.values(scripts).filter((script) => script.includes(`examples/${folder}/`))).toHaveLength(1);
-    },
-  );
+  it.each(folders)('should be run by one npm script: %s', (folder) => {
+    expect(Object.values(scripts).filter((script) => script.includes(`examples/${folder}/`))).toHaveLength(1);
+  });
+
+  it.each(folders.filter((name) => name !== 'testing'))('should explain itself if asked by --help: %s', (folder) => {
+    const main = readFileSync(join(ROOT, 'examples', folder, 'main.ts'), 'utf8');
+    expect(main).toMatch(/optionsOf\(|parseArguments\(|'--help'|supervisor\/main/);
+  });
+
+  it('should print how to run it, and run nothing, if asked by --help', async () => {
+    expect(await npm('example:dummy', '--help')).toMatch(/^Three streams .*npm run example:dummy -- \[--for <seconds>\]/s);
+  });
+
+  it('should say which option it does not know', async () => {
+    const stderr: unknown = expect.stringMatching(/^Unknown option '--fro'/);
+    await expect(npm('example:dummy', '--fro', '5')).rejects.toMatchObject({ code: 2, stderr });
+  });
+
+  it('should be run by any shell, that of Windows too, as all scripts', () => {
+    const commands = Object.values(scripts).flatMap((script) => script.split(' && '));
+    expect(commands.filter((command) => /^(exec |\w+=)|\$/.test(command))).toEqual([]);
+  });
+
+  it('should end in good order by a signal before it has begun', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'supervisor-'));
+    const [, ...args] = (scripts['start'] ?? '').split(' ');
+    // Between the listener and the compiler, which takes ten times as long.
+    args.splice(args.indexOf('tsx') - 1, 0, '--import', 'data:text/javascript,process.stdout.write("begins")');
+    const child = spawn(process.execPath, [...args, '--dir', root], { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] });
+    await once(child.stdout, 'data');
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    for (const folder of [stateOf(root), root]) rmSync(folder, { recursive: true, force: true });
+  });
 
   it('should be the supervisor: it starts all its services, prints a step a line, and ends after its time', async () => {
     const root = mkdtempSync(join(tmpdir(), 'supervisor-'));
