@@ -1,10 +1,11 @@
-import { asyncScheduler, EMPTY, type ObservableInput, type SchedulerLike } from 'rxjs';
+import { asyncScheduler, EMPTY, type SchedulerLike } from 'rxjs';
 import { type Backoff, exponential } from '../../operators/backoff.js';
 import { callable, checkScheduler } from '../../operators/config.js';
 import { isDelay } from '../../operators/errors.js';
 import { expected, expectedObject } from '../../operators/expected.js';
 import { safeLogger } from '../observability/logging/safe-logger.js';
 import { checkObservability, defaultObservability, type Observability } from '../observability/observability.js';
+import type { IdList } from '../list-ids.js';
 import { checkConnection, type Connection } from './connection.js';
 import { checkIdentifier } from './identifier.js';
 import { A_WEEK, checkInterval } from '../interval.js';
@@ -19,7 +20,7 @@ export interface NotificationsConfig {
    * Lists all ids there are, or should be, after every (re)connect: what was notified meanwhile is lost. `signal` aborts
    * when it is over time or nobody wants it any more. Default: none; then something else must find what was missed.
    */
-  readonly list?: ((signal: AbortSignal) => ObservableInput<string | readonly string[]>) | undefined;
+  readonly list?: ((signal: AbortSignal) => IdList) | undefined;
   /** How long a list may take, in ms; Infinity means no limit. Default 30_000, as for a resync. */
   readonly timeout?: number | undefined;
   /** How often PostgreSQL is asked whether it still answers, in ms, > 0. Default 10_000: a lost event is late by that much. */

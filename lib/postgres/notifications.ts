@@ -1,8 +1,6 @@
-import { concat, concatMap, ignoreElements, map, merge, mergeMap, type Observable, repeat, switchMap, takeUntil, tap } from 'rxjs';
+import { concat, concatMap, ignoreElements, merge, type Observable, repeat, switchMap, tap } from 'rxjs';
 import { after } from '../../operators/after.js';
-import { expected } from '../../operators/expected.js';
-import { isObservableInput } from '../../operators/observable-input.js';
-import { withSignal } from '../with-signal.js';
+import { listIds } from '../list-ids.js';
 import { identifier } from './identifier.js';
 import { type NotificationsConfig, notificationsSettings, type NotificationsSettings } from './notifications-config.js';
 import { reconnectingSession } from './reconnecting-session.js';
@@ -13,7 +11,8 @@ import type { Session } from './session.js';
  * listens, and then lists all ids; what is notified during the list is passed on as it comes.
  *
  * A connection that is lost, or whose peer has not answered for `heartbeat + deadline` ms, is made anew with backoff; so it
- * is if the list fails or is over time, because what was missed is unknown then. Each is logged.
+ * is if the list fails or is over time, because what was missed is unknown then. Each is logged. A list that ignores its signal
+ * holds the next one back until it has settled.
  * An empty payload is no id: it is logged and passed on, for the loop to reject and count it.
  *
  * Never completes, never errors. Unsubscribing closes the connection, within `deadline` ms.
@@ -25,20 +24,26 @@ import type { Session } from './session.js';
  */
 export function notifications(config: NotificationsConfig): Observable<string> {
   const settings = notificationsSettings(config);
-  return reconnectingSession((opened, succeeded) => opened.pipe(switchMap((session) => listened(session, settings, succeeded))), {
+  const listed = listIds(settings);
+  return reconnectingSession((opened, succeeded) => opened.pipe(switchMap((session) => listened(session, listed, settings, succeeded))), {
     ...settings,
     what: 'Listening to PostgreSQL',
   });
 }
 
-function listened(session: Session, settings: NotificationsSettings, succeeded: () => void): Observable<string> {
+function listened(
+  session: Session,
+  listed: Observable<string>,
+  settings: NotificationsSettings,
+  succeeded: () => void,
+): Observable<string> {
   const { channel, heartbeat, scheduler, logger } = settings;
   const payloads = session.payloads(channel).pipe(
     tap((payload) => {
       if (payload === '') logger.warn('A notification holds no id', { channel });
     }),
   );
-  const caughtUp = listed(settings).pipe(tap({ complete: succeeded }));
+  const caughtUp = listed.pipe(tap({ complete: succeeded }));
   const watch = after(heartbeat, scheduler).pipe(
     concatMap(() => session.query({ text: 'SELECT 1' })),
     repeat(),
@@ -46,20 +51,4 @@ function listened(session: Session, settings: NotificationsSettings, succeeded: 
   );
   const listen = session.query({ text: `LISTEN ${identifier(channel)}` }).pipe(ignoreElements());
   return merge(payloads, concat(listen, merge(caughtUp, watch)));
-}
-
-function listed({ list, timeout, scheduler }: NotificationsSettings): Observable<string> {
-  const overtime = after(timeout, scheduler).pipe(
-    map((): never => {
-      throw new Error(`Listing all ids took longer than ${String(timeout)} ms`);
-    }),
-  );
-  return withSignal((signal) => {
-    const ids = list(signal);
-    expected('list', ids, 'a function that returns an Observable, promise or iterable of ids', isObservableInput(ids));
-    return ids;
-  }).pipe(
-    mergeMap((ids) => (typeof ids === 'string' ? [ids] : ids)),
-    takeUntil(overtime),
-  );
 }

@@ -184,6 +184,15 @@ describe('notifications', () => {
     expect(lines.map(({ fields }) => fields)).toMatchObject([1, 2].map((failures) => ({ failures, error: { message } })));
   });
 
+  it('F3 should have one list open at a time, also of those that ignore their signal', async () => {
+    const { lines, observability } = memory();
+    const list = vi.fn(() => new Promise<readonly string[]>(() => undefined));
+    const one = listener({ list, timeout: 20, backoff: constant(1), observability });
+    await eventually(() => expect(lines.some(({ message }) => message.includes('ignores its signal'))).toBe(true));
+    expect(list).toHaveBeenCalledOnce();
+    one.stop();
+  });
+
   it('should abort the list when it is unsubscribed', async () => {
     const aborted = vi.fn();
     const list = vi.fn((signal: AbortSignal) => {
