@@ -25,10 +25,11 @@ import { exponential } from '../../operators/backoff.js';
 import { coalesceMap } from '../coalesce-map.js';
 import type { Term } from '../config.js';
 import { type LeadershipConfig, leadershipSettings, type LeadershipSettings } from './leadership-config.js';
-import { createTable, listen, nextTerm, prepare, probe, stepDown, STEPPED_DOWN, tableIsMissing, tryLock } from './leadership-sql.js';
+import { createTable, listen, nextTerm, stepDown, STEPPED_DOWN, tryLock } from './leadership-sql.js';
 import { reconnectingSession } from './reconnecting-session.js';
 import { PoolerError, sameBackend } from './same-backend.js';
 import type { Session, Statement } from './session.js';
+import { patience, prepare, probe, tableIsMissing } from './session-sql.js';
 
 /**
  * Emits `{ term }` when it has become the leader and false while it is not: false first, and false again as soon as the
@@ -63,7 +64,7 @@ export function leadership(config: LeadershipConfig): Observable<Term | false> {
         mergeMap((notification) => (notification.kind === 'E' ? [LOST, notification] : [notification])),
         dematerialize(),
       ),
-    { ...settings, what: `Leadership of ${name}`, isFinal: (error) => error instanceof PoolerError },
+    { ...settings, patience: patience(settings), what: `Leadership of ${name}`, isFinal: (error) => error instanceof PoolerError },
   );
   return concat(of<false>(false), terms).pipe(distinctUntilChanged());
 }

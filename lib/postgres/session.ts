@@ -4,21 +4,29 @@ import {
   defer,
   EMPTY,
   filter,
+  finalize,
   from,
   ignoreElements,
   map,
   Observable,
   type SchedulerLike,
   Subject,
+  Subscription,
   take,
   throwError,
   timeout,
 } from 'rxjs';
+import { after } from '../../operators/after.js';
 import type { ClientLike, NotificationLike, Opener, Opening } from './connection.js';
 
 export interface SessionConfig {
   /** How long PostgreSQL may take to connect and to answer a query, in ms. After it the peer counts as dead. */
   readonly deadline: number;
+  /**
+   * How long after the last statement that was answered had been sent the session may be believed in, in ms: less than PostgreSQL
+   * waits before it ends a session that is silent. A process that was frozen then knows as soon as it wakes up. Default Infinity.
+   */
+  readonly patience?: number | undefined;
   readonly scheduler: SchedulerLike;
 }
 
@@ -38,7 +46,9 @@ export function session(opener: Opener, config: SessionConfig): Observable<Sessi
     const { deadline, scheduler } = config;
     const opening = opener.open();
     let session: Session | undefined;
-    const opened = from(opening.client).pipe(timeout({ first: deadline, scheduler, with: late(opener.refusal, deadline) }));
+    const opened = from(opening.client).pipe(
+      timeout({ first: deadline, scheduler, with: () => throwError(() => late(opener.refusal, deadline)) }),
+    );
     subscriber.add(() => {
       if (session === undefined) opening.close('at once');
       else session.close();
@@ -62,11 +72,16 @@ export function session(opener: Opener, config: SessionConfig): Observable<Sessi
 /** An open connection of our own. */
 export class Session {
   readonly #notifications = new Subject<NotificationLike>();
+  readonly #answers = new Subject<void>();
   readonly #ended = new Subject<void>();
+  readonly #timers = new Subscription();
   readonly #client: ClientLike;
   readonly #opening: Opening;
   readonly #config: SessionConfig;
+  readonly #lost: (error: Error) => void;
   #isLost = false;
+  #inTurn: Promise<unknown> = Promise.resolve();
+  #patience = Subscription.EMPTY;
   /** Said before the connection is closed in good order. */
   farewell: Statement | undefined;
 
@@ -74,14 +89,12 @@ export class Session {
     this.#client = client;
     this.#opening = opening;
     this.#config = config;
-    const lose = (error: Error): void => {
-      this.#isLost = true;
-      this.#ended.next();
-      lost(error);
-    };
-    client.on('error', lose);
+    this.#lost = lost;
+    client.on('error', (error) => {
+      this.fail(error);
+    });
     client.on('end', () => {
-      lose(new Error('PostgreSQL closed the connection'));
+      this.fail(new Error('PostgreSQL closed the connection'));
     });
     client.on('notification', (notification) => {
       this.#notifications.next(notification);
@@ -93,6 +106,11 @@ export class Session {
     return (this.#client as { processID?: unknown }).processID;
   }
 
+  /** Emits whenever PostgreSQL has answered. */
+  get answers(): Observable<void> {
+    return this.#answers;
+  }
+
   /** The payloads that come through `channel`. */
   payloads(channel: string): Observable<string> {
     return this.#notifications.pipe(
@@ -101,20 +119,46 @@ export class Session {
     );
   }
 
-  /** The rows of the answer; an error if PostgreSQL refuses, or has not answered in time, and then the session is lost. */
+  /**
+   * The rows of the answer; an error if PostgreSQL refuses, or has not answered in time, and then the session is lost. One
+   * statement at a time, in the order in which they were subscribed to.
+   */
   query({ text, values }: Statement): Observable<readonly unknown[]> {
     const { deadline, scheduler } = this.#config;
     const unanswered = defer(() => {
-      this.#isLost = true;
-      return late('PostgreSQL did not answer', deadline)();
+      const error = late('PostgreSQL did not answer', deadline);
+      this.fail(error);
+      return throwError(() => error);
     });
-    return defer(() => this.#client.query(text, values)).pipe(
+    const answer = (): Promise<{ readonly rows: readonly unknown[] }> => {
+      const patience = this.#begin();
+      const answered = this.#client.query(text, values);
+      const heard = (): void => {
+        this.#hear(patience);
+      };
+      answered.then(heard, heard);
+      return answered;
+    };
+    return defer(() => {
+      const answered = this.#inTurn.then(answer);
+      this.#inTurn = answered.catch(() => undefined);
+      return answered;
+    }).pipe(
       timeout({ first: deadline, scheduler, with: () => unanswered }),
       map(({ rows }) => rows),
     );
   }
 
+  /** The session is of no use any more. */
+  fail(error: Error): void {
+    this.#isLost = true;
+    this.#timers.unsubscribe();
+    this.#ended.next();
+    this.#lost(error);
+  }
+
   close(): void {
+    this.#patience.unsubscribe();
     if (this.#isLost) {
       this.#opening.close('at once');
       return;
@@ -131,11 +175,31 @@ export class Session {
           this.#opening.close('at once');
           return EMPTY;
         }),
+        finalize(() => {
+          this.#timers.unsubscribe();
+        }),
       )
       .subscribe();
   }
+
+  /** A statement is sent: from now on counts the time after which nobody may believe in this session, once it is answered. */
+  #begin(): Subscription {
+    const { patience = Infinity, scheduler } = this.#config;
+    const timer = after(patience, scheduler).subscribe(() => {
+      this.fail(new Error(`PostgreSQL has answered nothing that was asked within ${String(patience)} ms`));
+    });
+    this.#timers.add(timer);
+    return timer;
+  }
+
+  #hear(patience: Subscription): void {
+    this.#timers.remove(this.#patience);
+    this.#patience.unsubscribe();
+    this.#patience = patience;
+    this.#answers.next();
+  }
 }
 
-function late(what: string, deadline: number): () => Observable<never> {
-  return () => throwError(() => new Error(`${what} within ${String(deadline)} ms`));
+function late(what: string, deadline: number): Error {
+  return new Error(`${what} within ${String(deadline)} ms`);
 }
