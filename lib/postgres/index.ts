@@ -1,6 +1,10 @@
 export type { Term } from '../config.js';
+export { ShardCountError } from '../shards/shard-count-error.js';
+export type { Holding, Shards } from '../shards/shards.js';
 export type { ClientLike, Connection, ConnectionConfig, NotificationLike, PooledClientLike, PoolLike } from './connection.js';
 export { leadership } from './leadership.js';
 export type { LeadershipConfig } from './leadership-config.js';
 export { notifications } from './notifications.js';
 export type { NotificationsConfig } from './notifications-config.js';
+export { shards } from './shards.js';
+export type { ShardsConfig } from './shards-config.js';

@@ -185,8 +185,12 @@ export class Session {
   /** A statement is sent: from now on counts the time after which nobody may believe in this session, once it is answered. */
   #begin(): Subscription {
     const { patience = Infinity, scheduler } = this.#config;
-    const timer = after(patience, scheduler).subscribe(() => {
-      this.fail(new Error(`PostgreSQL has answered nothing that was asked within ${String(patience)} ms`));
+    const timer = after(patience, scheduler).subscribe({
+      next: () => {
+        this.fail(new Error(`PostgreSQL has answered nothing that was asked within ${String(patience)} ms`));
+      },
+      // A scheduler does not error.
+      error: () => undefined,
     });
     this.#timers.add(timer);
     return timer;

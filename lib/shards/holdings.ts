@@ -19,6 +19,11 @@ export class Holdings {
     return this.#running.size;
   }
 
+  /** All of them. */
+  get running(): readonly Held[] {
+    return [...this.#running.values()];
+  }
+
   /** Those that nobody has asked to go. */
   get staying(): readonly Held[] {
     return [...this.#running.values()].filter(({ isRevoked }) => !isRevoked);
