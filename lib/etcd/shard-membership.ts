@@ -21,7 +21,7 @@ import { balance } from '../shards/balance.js';
 import type { Holding } from '../shards/shards.js';
 import { isTransient } from './etcd-error.js';
 import { looks } from './looks.js';
-import { OtherMembers } from './other-members.js';
+import { OtherMembers } from '../shards/other-members.js';
 import type { ShardKeys, View } from './shard-keys.js';
 import type { ShardSession } from './shard-session.js';
 
