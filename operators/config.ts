@@ -16,6 +16,10 @@ export interface ReconcileConfig {
   readonly maxItemRetries?: number | undefined;
   /** How many ids may be ready because of events; beyond it events are `rejected: full`. Default 2000: a bounded backlog. */
   readonly workerQueueSize?: number | undefined;
+  /** How many ids of one worker run at once. Default 1: one run at a time until you know that more is safe; Infinity means no limit. */
+  readonly workerConcurrency?: number | undefined;
+  /** How many ids of the whole loop run at once; where it is reached, workers take turns. Default Infinity: no limit but that of each worker. */
+  readonly concurrency?: number | undefined;
   /**
    * Routes an id to a lane: an integer below `count`; one below 0 rejects the event as `unrouted`. It must be a function of
    * the id, or one id runs twice at once. Default {@link defaultHasher}.
@@ -68,6 +72,8 @@ export function reconcileSettings(config: ReconcileConfig = {}): ReconcileSettin
     workerQueueSize = 2000,
     workerHasher = defaultHasher,
     workerCount = 1,
+    workerConcurrency = 1,
+    concurrency = Infinity,
     workerName = () => 'default',
     delayResolution = 250,
     delayQueueSize = 1000,
@@ -83,6 +89,8 @@ export function reconcileSettings(config: ReconcileConfig = {}): ReconcileSettin
   count('workerQueueSize', workerQueueSize, 1);
   callable('workerHasher', workerHasher);
   expected('workerCount', workerCount, 'an integer >= 1', Number.isInteger(workerCount) && workerCount >= 1);
+  count('workerConcurrency', workerConcurrency, 1);
+  count('concurrency', concurrency, 1);
   callable('workerName', workerName);
   expected('delayResolution', delayResolution, 'a finite number > 0', isDelay(delayResolution) && delayResolution > 0);
   count('delayQueueSize', delayQueueSize, 0);
@@ -100,6 +108,8 @@ export function reconcileSettings(config: ReconcileConfig = {}): ReconcileSettin
     workerQueueSize,
     workerHasher,
     workerCount,
+    workerConcurrency,
+    concurrency,
     workerName,
     delayResolution,
     delayQueueSize,

@@ -1,3 +1,4 @@
+import type { Attempt } from './attempt.js';
 import type { IdNode } from './id-index.js';
 import type { LinkedListNode } from './linked-list.js';
 import type { ReadyItem } from './orders/ready-queue.js';
@@ -62,6 +63,8 @@ export class Entry implements LinkedListNode<Entry>, IdNode<Entry>, ReadyItem {
   /** The wake-up it waits for. */
   tick: Tick<Entry> | undefined = undefined;
   special: Special | undefined = undefined;
+  /** What its run was given. */
+  context: Attempt | undefined = undefined;
 
   constructor(
     readonly id: string,

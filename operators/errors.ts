@@ -53,6 +53,11 @@ export function isTerminal(error: unknown): boolean {
   return lookUp(error, (link) => (link as { [TERMINAL]?: unknown })[TERMINAL] === true || undefined) ?? false;
 }
 
+/** Whether `error`, or one in its `cause` chain, is `reason`. */
+export function isCausedBy(error: unknown, reason: unknown): boolean {
+  return lookUp(error, (link) => link === reason || undefined) ?? false;
+}
+
 /** Whether `value` is a number of ms that can be waited for: finite and >= 0. */
 export function isDelay(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value < Infinity;

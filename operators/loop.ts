@@ -18,6 +18,7 @@ import type { ReconcileSettings } from './config.js';
 import { DelayScheduler } from './delay-scheduler.js';
 import { lane, type LaneConfig } from './lane.js';
 import { toObservable } from './observable-input.js';
+import { Places } from './places.js';
 import { trampolined, type Trampoline } from './trampoline.js';
 import type { Reconciler, Step, Trigger } from './types.js';
 
@@ -56,12 +57,15 @@ export function loop<T>(
     trampolined((trampoline) => {
       const failures: unknown[] = [];
       const failed = new Subject<void>();
+      const fail = (error: unknown): void => {
+        failures.push(error);
+        failed.next();
+      };
       /** Whatever fails outside the lanes stops the loop in good order, and is reported at its end (P4). */
       const stopOnError = <V>(input: Observable<V>): Observable<V> =>
         input.pipe(
           catchError((error: unknown) => {
-            failures.push(error);
-            failed.next();
+            fail(error);
             return EMPTY;
           }),
         );
@@ -71,7 +75,8 @@ export function loop<T>(
         // Said again to a lane that is born after it, which must not begin.
         .pipe(share({ connector: () => new ReplaySubject(1), resetOnComplete: false }));
       const delays = new DelayScheduler(settings.delayResolution, settings.scheduler);
-      const config: LaneConfig = { settings: { ...settings, stop, reset }, trampoline, delays, ...extras };
+      const places = settings.concurrency === Infinity ? undefined : new Places(settings.concurrency);
+      const config: LaneConfig = { settings: { ...settings, stop, reset }, trampoline, delays, places, broken: fail, ...extras };
       const events = toObservable(source).pipe(
         stopOnError,
         // Before the lanes: the source is let go first (P2).

@@ -1,4 +1,4 @@
-import { type Observer, type Subscription, TimeoutError } from 'rxjs';
+import { type Observer, type Subscription } from 'rxjs';
 import { after } from './after.js';
 import { Attempt } from './attempt.js';
 import type { ReconcileSettings } from './config.js';
@@ -14,12 +14,21 @@ export interface RunObserver {
   hold(work: () => void): void;
   settled(entry: Entry, outcome: Outcome): void;
   /** The run in hand has taken `maxReconcileTime`. */
-  overtime(error: Error): void;
+  overtime(): void;
   /** The promise of a run that was cut off has settled. */
   released(entry: Entry): void;
 }
 
-/** Calls the reconciler for one id at a time, watches its time, and cuts it off. One runner a lane. */
+/** A run that was taken out of hand. */
+export interface CutRun {
+  readonly entry: Entry;
+  /** It may go on all the same: a promise cannot be stopped. */
+  readonly open: boolean;
+  /** Unsubscribes it and aborts its signal. That is user code, which must see the new state, so it comes after the cut was noted. */
+  readonly end: (reason: () => Error) => void;
+}
+
+/** Calls the reconciler for one id at a time, watches its time, and cuts it off. */
 export class Runner {
   readonly #limit: number;
   /** Asked for when first needed: it is user code, which may throw, and then a run has failed. */
@@ -55,7 +64,7 @@ export class Runner {
     slot.onStack = true;
     try {
       const workerName = (this.#workerName ??= this.settings.workerName(this.worker));
-      slot.attempt = new this.Context(id, this.worker, workerName, attempt, reason, streams);
+      slot.attempt = entry.context = new this.Context(id, this.worker, workerName, attempt, reason, streams);
       // To name the worker is user code, which may have cut the run off before it began.
       if (slot.isCut) slot.fulfilled(undefined);
       else slot.take(reconciler(id, slot.attempt));
@@ -77,29 +86,29 @@ export class Runner {
   /** The outcome of the run in hand is noted: it can be cut off no longer. */
   recorded(): void {
     const slot = this.#slot;
+    if (slot.entry !== undefined) slot.entry.context = undefined;
     slot.entry = slot.subscription = undefined;
     slot.hasEnded = false;
   }
 
-  /**
-   * Cuts the run in hand off, if there is one: `record` notes it, and learns whether the run may go on all the same
-   * (a promise cannot be stopped); then it is unsubscribed and its signal aborts, whose listeners thus see the new state.
-   */
-  cut(reason: () => Error, record: (open: boolean) => void): void {
+  /** Takes the run in hand, if there is one, out of it: whatever it says from now on is its own. */
+  cutOff(): CutRun | undefined {
     const slot = this.#slot;
     const { entry, attempt, subscription, onStack, hasEnded } = slot;
-    if (entry === undefined) {
-      record(false);
-      return;
-    }
+    if (entry === undefined) return undefined;
+    const open = !hasEnded && (subscription === undefined || onStack);
     slot.isCut = true;
-    slot.isOpen = !hasEnded && (subscription === undefined || onStack);
+    slot.isOpen = open;
+    entry.context = undefined;
     this.#slot = new Slot(this.observer);
-    this.observer.hold(() => {
-      record(slot.isOpen);
-      if (!onStack) unsubscribed(subscription);
-      attempt?.abort(reason);
-    });
+    return {
+      entry,
+      open,
+      end: (reason) => {
+        if (!onStack) unsubscribed(subscription);
+        attempt?.abort(reason);
+      },
+    };
   }
 
   /** Nothing runs for a while: nothing may keep the process alive. */
@@ -143,10 +152,7 @@ export class Runner {
       this.#watch();
       return;
     }
-    // eslint-disable-next-line @typescript-eslint/no-deprecated -- it is what people of rxjs look for
-    const error = new TimeoutError();
-    error.message = `Reconciling \`${entry.id}\` took longer than ${String(this.#limit)} ms`;
-    this.observer.overtime(error);
+    this.observer.overtime();
   }
 }
 

@@ -68,6 +68,15 @@ export interface ReconcileContext {
    * not survive `{ ...context }`; pass the context on, or extend it with `Object.create(context)`.
    */
   readonly signal: AbortSignal;
+  /**
+   * Aborts when a newer event for this id has come, one of a priority >= 0: what this run works on is out of date, and the id runs once
+   * more afterwards, in any case. To start over at once, fail by its reason: that spends no attempt and is no error, but
+   * `requeued: superseded`. To finish, but skip what is expensive, look at `superseded.aborted`. Made when first read, as `signal` is.
+   *
+   * @example
+   * await build(id, AbortSignal.any([signal, superseded])); // give way to the newer event
+   */
+  readonly superseded: AbortSignal;
 }
 
 /**

@@ -1,0 +1,118 @@
+import { type Subscriber, TimeoutError } from 'rxjs';
+import type { Entry } from './entry.js';
+import type { Outcome } from './outcome.js';
+import { type CutRun, Runner, type RunObserver } from './runner.js';
+import type { Worker } from './worker.js';
+
+/**
+ * A turn of a worker: runs one ready id after the other until none may start. It spans the whole busy period because a turn a
+ * run would halve the speed, and it loops because a stack that grows with every synchronous run overflows. A worker that may run
+ * several ids at once has several of these. It is used again once it has ended.
+ */
+export class BusyPeriod implements RunObserver {
+  readonly #runner: Runner;
+  #turn: Subscriber<never> | undefined;
+  /** What runs. */
+  #current: Entry | undefined;
+
+  constructor(readonly worker: Worker) {
+    const { reconciler, settings, queue, Context } = worker;
+    this.#runner = new Runner(reconciler, settings, queue.worker, this, Context);
+  }
+
+  begin(turn: Subscriber<never>): void {
+    this.#turn = turn;
+    this.advance();
+  }
+
+  readonly advance = (): void => {
+    const { worker } = this;
+    while (this.#turn !== undefined && this.#current === undefined && !worker.isClosed) {
+      const entry = worker.start();
+      if (entry === undefined) {
+        this.#end();
+        return;
+      }
+      this.#current = entry;
+      worker.trampoline.deliver();
+      // Whoever saw it start may have cut it off.
+      if (!this.#isRunning(entry)) continue;
+      const outcome = this.#runner.run(entry);
+      if (outcome === undefined) continue;
+      this.#settle(entry, outcome);
+      // Whoever sees it end may stop the loop, or ask for the next id, which has not started yet.
+      worker.trampoline.deliver();
+    }
+  };
+
+  hold(work: () => void): void {
+    this.worker.trampoline.hold(work);
+  }
+
+  settled(entry: Entry, outcome: Outcome): void {
+    this.#settle(entry, outcome);
+    this.worker.trampoline.goOn(this.advance);
+  }
+
+  overtime(): void {
+    const { worker } = this;
+    const { id } = this.#current as Entry;
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- it is what people of rxjs look for
+    const error = new TimeoutError();
+    error.message = `Reconciling \`${id}\` took longer than ${String(worker.settings.maxReconcileTime)} ms`;
+    this.hold(() => {
+      const at = worker.now();
+      const cut = this.cutOff();
+      if (cut === undefined) return;
+      worker.record(() => {
+        worker.queue.fail(cut.entry, { failure: 'timeout', error }, at, cut.open);
+      });
+      cut.end(() => error);
+    });
+    worker.trampoline.flush(this.advance);
+  }
+
+  released(entry: Entry): void {
+    this.worker.release(entry);
+  }
+
+  /** Takes what runs out of hand; whoever does so notes it, and then ends it. */
+  cutOff(): CutRun | undefined {
+    const entry = this.#current;
+    if (entry === undefined) return undefined;
+    this.#current = undefined;
+    this.worker.freePlace();
+    // It may have been told of, but not called yet.
+    return this.#runner.cutOff() ?? { entry, open: false, end: () => undefined };
+  }
+
+  /** Nothing of it may keep the process alive. */
+  rest(): void {
+    this.#runner.rest();
+  }
+
+  #settle(entry: Entry, said: Outcome): void {
+    const { worker } = this;
+    const at = worker.now();
+    // Even a clock may be a user's, and cut off what has ended before it is noted.
+    if (!this.#isRunning(entry)) return;
+    const outcome: Outcome =
+      said.failure !== undefined && entry.context?.gaveWayBy(said.error) === true ? { ...said, failure: 'superseded' } : said;
+    this.#runner.recorded();
+    this.#current = undefined;
+    worker.ended(entry, outcome, at);
+  }
+
+  #isRunning(entry: Entry): boolean {
+    return this.#current === entry && !this.worker.isClosed;
+  }
+
+  #end(): void {
+    const turn = this.#turn;
+    this.#turn = undefined;
+    this.rest();
+    this.worker.turnEnded(this);
+    turn?.complete();
+    this.worker.look();
+  }
+}

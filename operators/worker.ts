@@ -1,0 +1,309 @@
+import { Observable, Subject } from 'rxjs';
+import type { Attempt } from './attempt.js';
+import { BusyPeriod } from './busy-period.js';
+import type { ReconcileSettings } from './config.js';
+import type { Entry } from './entry.js';
+import type { LaneConfig } from './lane.js';
+import type { Outcome } from './outcome.js';
+import type { Candidate, Places } from './places.js';
+import type { CutRun } from './runner.js';
+import { Shutdown } from './shutdown.js';
+import type { Tick } from './tick-grid.js';
+import type { Trampoline } from './trampoline.js';
+import type { Reconciler, Trigger } from './types.js';
+import { Workqueue } from './workqueue.js';
+
+/** Everything happens to a lane from outside, by one of these methods; each changes state first and then flushes (A5). */
+export class Worker implements Candidate {
+  readonly queue: Workqueue;
+  readonly settings: ReconcileSettings;
+  readonly trampoline: Trampoline;
+  readonly Context: typeof Attempt | undefined;
+  readonly #turns = new Subject<void>();
+  readonly #ticks = new Subject<Tick<Entry>>();
+  readonly #done = new Subject<void>();
+  /** Asks for a turn. */
+  readonly turns: Observable<void> = this.#turns;
+  /** Asks for a wake-up. */
+  readonly ticks: Observable<Tick<Entry>> = this.#ticks;
+  readonly done: Observable<void> = this.#done;
+  readonly #places: Places | undefined;
+  readonly #shutdown: Shutdown;
+  readonly #broken: (error: Error) => void;
+  /** Turns that are going on, and such as have ended, to be used again. */
+  readonly #periods = new Set<BusyPeriod>();
+  readonly #spare: BusyPeriod[] = [];
+  /** A turn is asked for that has not begun: one at a time, so that the turnstile never queues more. */
+  #isAsked = false;
+  /** A place is reserved for it. */
+  #hasPlace = false;
+  #isCut = false;
+  /** A failure is being noted. */
+  #isRecording = false;
+  readonly #deferred: (() => void)[] = [];
+  /** When the last run ended, if the clock has not been read since: then the next one starts at this, and saves a reading. */
+  #endedAt: number | undefined;
+  #failure: Error | undefined;
+
+  constructor(
+    readonly reconciler: Reconciler,
+    worker: number,
+    { settings, trampoline, Context, places, broken }: LaneConfig,
+  ) {
+    this.settings = settings;
+    this.trampoline = trampoline;
+    this.Context = Context;
+    this.#places = places;
+    this.#broken = broken;
+    const arm = (tick: Tick<Entry>): void => {
+      this.#ticks.next(tick);
+    };
+    this.queue = new Workqueue(worker, settings, trampoline, arm, undefined, (error) => {
+      this.#failure = error;
+    });
+    this.#shutdown = new Shutdown(
+      settings,
+      this.queue,
+      () => this.#isAsked || this.#periods.size > 0,
+      () => {
+        this.#giveUp();
+      },
+      () => {
+        this.#done.next();
+      },
+    );
+  }
+
+  /** A turn, as the turnstile lets it in. */
+  readonly busyPeriod = new Observable<never>((turn) => {
+    this.#isAsked = false;
+    const period = this.#spare.pop() ?? new BusyPeriod(this);
+    this.#periods.add(period);
+    period.begin(turn);
+  });
+
+  /** Made by hand: `tap` would send each event on, through the whole merge, only to be ignored there. */
+  taking(events: Observable<string | Trigger>): Observable<never> {
+    return new Observable((subscriber) =>
+      events.subscribe({
+        next: (event) => {
+          this.#offer(event);
+        },
+        error: (error: unknown) => {
+          subscriber.error(error);
+        },
+        complete: () => {
+          // A grace that begins by it is the loop's.
+          this.trampoline.hold(() => {
+            this.#shutdown.drain();
+          });
+          subscriber.complete();
+        },
+      }),
+    );
+  }
+
+  /** Nothing starts any more. */
+  get isClosed(): boolean {
+    return this.#isCut || this.trampoline.isClosed;
+  }
+
+  now(): number {
+    this.#endedAt = undefined;
+    return this.settings.scheduler.now();
+  }
+
+  /** The next one starts, if one may. */
+  start(): Entry | undefined {
+    const mayStart = this.queue.hasReady && this.#takePlace();
+    const entry = mayStart ? this.queue.start(this.#endedAt ?? this.now()) : undefined;
+    this.#endedAt = undefined;
+    if (entry !== undefined) this.#ask();
+    else if (mayStart) this.freePlace();
+    else this.#giveBack();
+    if (this.#failure !== undefined) this.#break();
+    return entry;
+  }
+
+  /** A run has ended. */
+  ended(entry: Entry, outcome: Outcome, at: number): void {
+    this.freePlace();
+    this.#endedAt = at;
+    if (outcome.failure === undefined) this.queue.succeed(entry, outcome.requeueDelay, at);
+    else
+      this.record(() => {
+        this.queue.fail(entry, outcome, at);
+      });
+  }
+
+  /** Notes a failure, for which users are asked: what they say meanwhile is heard only afterwards, for nothing may change half of a state. */
+  record(fail: () => void): void {
+    this.#isRecording = true;
+    try {
+      fail();
+    } finally {
+      this.#isRecording = false;
+    }
+    for (let next = this.#deferred.shift(); next !== undefined; next = this.#deferred.shift()) next();
+  }
+
+  wake(tick: Tick<Entry>): void {
+    if (
+      this.#defer(() => {
+        this.wake(tick);
+      })
+    )
+      return;
+    this.queue.wake(tick, this.now());
+    this.#go();
+  }
+
+  release(entry: Entry): void {
+    if (this.#isCut) return;
+    this.queue.release(entry, this.now());
+    this.#go();
+  }
+
+  reset(): void {
+    if (
+      this.#defer(() => {
+        this.reset();
+      })
+    )
+      return;
+    this.trampoline.hold(() => {
+      const at = this.now();
+      this.queue.reset(at);
+      const cuts = this.#cutOff();
+      for (const { entry, open } of cuts) this.queue.cut(entry, at, open);
+      for (const { end } of cuts) end(aborted('The term of this loop has ended'));
+    });
+    for (const { advance } of [...this.#periods]) this.trampoline.flush(advance);
+    this.trampoline.flush();
+    this.look();
+  }
+
+  stop(): void {
+    if (
+      this.#shutdown.isStopping ||
+      this.#defer(() => {
+        this.stop();
+      })
+    )
+      return;
+    this.queue.close('stopped', this.now());
+    this.#shutdown.stop();
+    this.#go();
+  }
+
+  /** Unsubscribed, or done. */
+  cut(): void {
+    this.#isCut = true;
+    this.#shutdown.cancel();
+    this.#giveBack();
+    for (const period of this.#periods) period.rest();
+    const cuts = this.#cutOff();
+    this.trampoline.hold(() => {
+      for (const { end } of cuts) end(aborted('The loop was unsubscribed'));
+    });
+  }
+
+  granted(): void {
+    this.#hasPlace = true;
+    this.#ask();
+  }
+
+  /** A run no longer needs its place. */
+  freePlace(): void {
+    this.#places?.free();
+  }
+
+  turnEnded(period: BusyPeriod): void {
+    this.#periods.delete(period);
+    this.#spare.push(period);
+  }
+
+  /** It may be at its end. */
+  look(): void {
+    if (!this.#isCut) this.#shutdown.look();
+  }
+
+  #offer(event: string | Trigger): void {
+    if (this.isClosed) return;
+    const { moment } = this.trampoline;
+    const superseded = this.queue.offer(typeof event === 'string' ? { id: event } : event, Number.isNaN(moment) ? this.now() : moment);
+    this.#go();
+    if (superseded !== undefined) this.#supersede(superseded);
+  }
+
+  /** A newer event has come for what runs: whoever listens for that hears it once the event was told of (W7). */
+  #supersede(entry: Entry): void {
+    const { context } = entry;
+    // One that has been told of, but not been called, is there when the turn comes.
+    const abort = context === undefined ? () => entry.context?.supersede()?.() : context.supersede();
+    if (abort !== undefined) this.trampoline.flush(abort);
+  }
+
+  #go(): void {
+    if (this.#failure !== undefined) this.#break();
+    this.#ask();
+    this.trampoline.flush();
+    this.look();
+  }
+
+  #ask(): void {
+    if (this.#isAsked || !(this.queue.hasReady || this.#hasPlace)) return;
+    if (this.#places !== undefined && !this.#hasPlace && this.#places.isStanding(this)) return;
+    this.#isAsked = true;
+    this.trampoline.flush(this.#takeTurn);
+  }
+
+  readonly #takeTurn = (): void => {
+    this.#turns.next();
+  };
+
+  /** The reserved place is of no use. */
+  #giveBack(): void {
+    if (!this.#hasPlace) return;
+    this.#hasPlace = false;
+    this.freePlace();
+  }
+
+  #takePlace(): boolean {
+    if (this.#places === undefined || this.#hasPlace) {
+      this.#hasPlace = false;
+      return true;
+    }
+    return this.#places.take(this);
+  }
+
+  #cutOff(): CutRun[] {
+    return Array.from(this.#periods, (period) => period.cutOff()).filter((cut) => cut !== undefined);
+  }
+
+  /** The order has broken its rules (P4). Told when the state is whole again: it stops the loop. */
+  #break(): void {
+    const error = this.#failure as Error;
+    this.#failure = undefined;
+    this.trampoline.flush(() => {
+      this.#broken(error);
+    });
+  }
+
+  #defer(work: () => void): boolean {
+    if (this.#isRecording) this.#deferred.push(work);
+    return this.#isRecording;
+  }
+
+  #giveUp(): void {
+    this.trampoline.hold(() => {
+      const cuts = this.#cutOff();
+      this.queue.giveUp(this.now());
+      for (const { end } of cuts) end(aborted('The loop was stopped'));
+    });
+  }
+}
+
+function aborted(message: string): () => Error {
+  return () => new DOMException(message, 'AbortError');
+}
