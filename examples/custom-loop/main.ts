@@ -1,7 +1,6 @@
-import { DelayScheduler, ofKind } from 'kreconciler/operators';
+import { debounceById, DelayScheduler, ofKind } from 'kreconciler/operators';
 import { setTimeout as delay } from 'node:timers/promises';
 import { concatMap, delay as delayed, from, lastValueFrom, of, tap } from 'rxjs';
-import { debounceById } from './debounce-by-id.js';
 import { lanePerTenant } from './lane-per-tenant.js';
 import { optionsOf } from '../options.js';
 
@@ -22,7 +21,8 @@ const at = () => `${String(Math.round((performance.now() - began) / 10) * 10).pa
 
 const tried = new Set<string>();
 const steps$ = events$.pipe(
-  debounceById(100, new DelayScheduler(20)),
+  // All ids share the timers of one scheduler.
+  debounceById({ dueTime: 100, scheduler: new DelayScheduler(20) }),
   lanePerTenant(
     async (id) => {
       await delay(300);

@@ -19,7 +19,7 @@ const TAKEN_FOR_GRANTED = `
     type JsMsg = Message;
     const { context }: typeof api;
     const { it, expect }: typeof vitest;
-    const { acknowledge, byPriority, fair, logSteps, recordMetrics, tracing, RetryError, constant, loop, reconcile, resync, route, Controller }: typeof all;
+    const { acknowledge, byPriority, debounceById, fair, logSteps, recordMetrics, tracing, RetryError, constant, loop, reconcile, resync, route, Controller }: typeof all;
     const { debounceTime, defer, EMPTY, filter, from, fromEvent, groupBy, lastValueFrom, map, mergeMap, of, retry, tap, timer }: typeof rxjs;
     const changes$: rxjs.Observable<string>;
     const ids$: rxjs.Observable<string>;
