@@ -12,6 +12,7 @@ import {
   type Observable,
   of,
   startWith,
+  Subject,
   take,
   tap,
 } from 'rxjs';
@@ -32,6 +33,7 @@ import { inspect, type Inspection } from './inspect.js';
 import { Leadership } from './leadership.js';
 import { safely } from './observability/safely.js';
 import { warnOfStandingBy } from './warn-of-standing-by.js';
+import type { StreamChange } from './observability/metrics/stream-metrics.js';
 import { instrument } from './observability/instrument.js';
 
 /**
@@ -66,6 +68,7 @@ export class Controller {
   readonly #says = new BehaviorSubject(false);
   readonly #leadership: Leadership;
   readonly #completed = new Set<string>();
+  readonly #changes = new Subject<StreamChange>();
   readonly #queues: Workqueue[] = [];
   #hasRun = false;
 
@@ -130,7 +133,7 @@ export class Controller {
   #loop(stop: Observable<unknown>): Observable<Step> {
     const { leads, lost } = this.#leadership;
     const settings = { ...this.#settings, reset: merge(lost, this.#settings.reset), stop: merge(stop, this.#settings.stop) };
-    const telemetry = instrument(settings.observability, { ...settings, leading: leads });
+    const telemetry = instrument(settings.observability, { ...settings, leading: leads, streams: this.#changes });
     const context: Pick<LaneConfig, 'Context' | 'inspector'> = {
       Context: controllerContext(telemetry.loggerFor, () => this.#leadership.term?.term),
       inspector: (queue) => this.#queues.push(queue),
@@ -158,12 +161,18 @@ export class Controller {
       return merge(
         ...Object.entries(this.#streams).map(([name, stream]) =>
           eventStream(name, stream).pipe(
-            held,
             tap({
+              subscribe: () => {
+                this.#changes.next({ stream: name, isUp: true });
+              },
               complete: () => {
                 completed(name);
               },
+              finalize: () => {
+                this.#changes.next({ stream: name, isUp: false });
+              },
             }),
+            held,
           ),
         ),
       );

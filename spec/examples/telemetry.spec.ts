@@ -163,8 +163,8 @@ afterAll(() => {
 
 describe('the example telemetry', () => {
   it('should have queries to check', () => {
-    expect(queries).toHaveLength(35);
-    expect(queries.filter(([from]) => from.startsWith('alert'))).toHaveLength(10);
+    expect(queries).toHaveLength(39);
+    expect(queries.filter(([from]) => from.startsWith('alert'))).toHaveLength(11);
   });
 
   it.each(queries)('should find on the endpoint every series and label that it names: %s', (_, query) => {

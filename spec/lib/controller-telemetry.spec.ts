@@ -1,5 +1,5 @@
 import { NEVER, of, Subject } from 'rxjs';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Controller, type ControllerContext } from 'kreconciler';
 import { logged } from '../support/logged.js';
 import { meteredSdk, series, total } from '../support/metered.js';
@@ -58,4 +58,34 @@ it('should log as an error what ends it', async () => {
   expect(lines).toEqual([
     ['error', 'the loop has failed', { error: expect.objectContaining({ message: 'Event stream `files` failed: boom' }) as Error }],
   ]);
+});
+
+it('should measure which streams are up, how often they were started, and for how long they have been silent', async () => {
+  vi.useFakeTimers({ now: 0 });
+  const metrics = meteredSdk();
+  const changes = new Subject<string>();
+  const observability = { logger: logged().logger, meterProvider: metrics.provider };
+  const controller = new Controller({ name: 'zones', observability }, () => undefined, { changes, boot: of('apple') });
+  const stop = new AbortController();
+  const done = controller.run(stop.signal);
+  const streams = async (name: string): Promise<Record<string, number>> =>
+    Object.fromEntries(
+      series(await metrics.collect(), `kreconciler_stream_${name}`).map(({ attributes, value }) => [attributes['stream'], value]),
+    ) as Record<string, number>;
+  expect(await streams('up')).toEqual({});
+  controller.becomeLeader();
+  vi.setSystemTime(5_000);
+  expect(await streams('up')).toEqual({ changes: 1, boot: 0 });
+  expect(await streams('silence_millis')).toEqual({ changes: 5_000 });
+  changes.next('pear');
+  vi.setSystemTime(7_000);
+  expect(await streams('silence_millis')).toEqual({ changes: 2_000 });
+  controller.stepDown();
+  expect(await streams('up')).toEqual({ changes: 0, boot: 0 });
+  controller.becomeLeader();
+  expect(await streams('up')).toEqual({ changes: 1, boot: 0 });
+  expect(await streams('start_count')).toEqual({ changes: 2, boot: 2 });
+  stop.abort();
+  await done;
+  vi.useRealTimers();
 });

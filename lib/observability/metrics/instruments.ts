@@ -40,7 +40,10 @@ export function loopInstruments(meter: Meter) {
       5,
       3_600_000,
     ),
+    streamStart: counter(meter, 'kreconciler_stream_start_count', 'How often a stream was subscribed to, once a term', ''),
     gauges: {
+      streamUp: gauge(meter, 'kreconciler_stream_up', '1 while a stream is subscribed to, else 0', ''),
+      streamSilence: gauge(meter, 'kreconciler_stream_silence_millis', 'How long a stream that is up has said nothing', 'ms'),
       ready: gauge(meter, 'kreconciler_worker_queue_size', 'Ids that are ready'),
       waiting: gauge(meter, 'kreconciler_waiting', 'Ids that wait for a retry or a requeue'),
       running: gauge(meter, 'kreconciler_running', 'Ids that are being handled'),

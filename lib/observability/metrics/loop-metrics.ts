@@ -1,9 +1,10 @@
 import type { Attributes, Counter, Meter, ObservableGauge } from '@opentelemetry/api';
-import type { Step, Trigger } from '../../../operators/types.js';
+import type { Step } from '../../../operators/types.js';
 import type { Observe } from './gauges.js';
 import { type LoopInstruments, loopInstruments, streamEventCounter } from './instruments.js';
 import { IdState } from '../id-state.js';
 import { BufferedCounter } from './buffered-counter.js';
+import { type StreamChange, StreamMetrics } from './stream-metrics.js';
 import { WorkerMetrics } from './worker-metrics.js';
 
 /** What `recordMetrics` keeps of one loop: a little for each lane and stream, and for each id until it has converged. */
@@ -13,7 +14,7 @@ export class LoopMetrics {
   readonly #instruments: LoopInstruments;
   readonly #events: Counter;
   readonly #panics: BufferedCounter;
-  readonly #streams = new Map<unknown, BufferedCounter>();
+  readonly #streams = new Map<unknown, StreamMetrics>();
   readonly #workers: WorkerMetrics[] = [];
   readonly #lives = new Map<string, IdState>();
 
@@ -32,7 +33,7 @@ export class LoopMetrics {
   }
 
   follow(step: Step): void {
-    if (step.trigger !== undefined) this.#stream(step.trigger).up(step.kind === 'rejected');
+    if (step.trigger !== undefined) this.#stream(step.trigger.stream).follow(step.kind === 'rejected', step.at);
     if (step.worker < 0) return;
     const worker = this.#worker(step.worker);
     worker.follow(step);
@@ -42,9 +43,15 @@ export class LoopMetrics {
     this.#followLife(step, worker);
   }
 
+  /** A stream was subscribed to, or has ended. */
+  changeStream({ stream, isUp }: StreamChange, at: number): void {
+    this.#stream(stream).change(isUp, at);
+  }
+
   /** Hands on what the counters have gained since the last time. */
   flush(): void {
-    for (const tally of [this.#panics, ...this.#streams.values()]) tally.flush();
+    this.#panics.flush();
+    for (const stream of this.#streams.values()) stream.flush();
     this.#workers.forEach(({ tallies }) => {
       for (const tally of tallies) tally.flush();
     });
@@ -55,6 +62,7 @@ export class LoopMetrics {
     this.#workers.forEach((worker) => {
       worker.report(observe);
     });
+    for (const stream of this.#streams.values()) stream.report(observe, now);
     let oldest = now;
     for (const { unservedSince = now } of this.#lives.values()) oldest = Math.min(oldest, unservedSince);
     observe(oldestUnconverged, now - oldest, this.attributes);
@@ -69,13 +77,13 @@ export class LoopMetrics {
     this.flush();
   }
 
-  #stream({ stream }: Trigger): BufferedCounter {
-    let tally = this.#streams.get(stream);
-    if (tally === undefined) {
-      const attributes = { ...this.attributes, stream: typeof stream === 'string' ? stream : '' };
-      this.#streams.set(stream, (tally = new BufferedCounter(this.#events, attributes, 'error')));
+  #stream(name: unknown): StreamMetrics {
+    let stream = this.#streams.get(name);
+    if (stream === undefined) {
+      const attributes = { ...this.attributes, stream: typeof name === 'string' ? name : '' };
+      this.#streams.set(name, (stream = new StreamMetrics(this.#instruments, this.#events, attributes)));
     }
-    return tally;
+    return stream;
   }
 
   #worker(worker: number): WorkerMetrics {

@@ -14,6 +14,7 @@ import { expected } from '../../../operators/expected.js';
 import type { Step } from '../../../operators/types.js';
 import { reportGauges } from './gauges.js';
 import { LoopMetrics } from './loop-metrics.js';
+import type { StreamChange } from './stream-metrics.js';
 import { tapSafely } from '../tap-safely.js';
 import { SCOPE } from '../scope.js';
 
@@ -30,6 +31,11 @@ export interface RecordMetricsConfig {
   readonly workerName?: ((worker: number) => string) | undefined;
   /** Feeds the gauge `kreconciler_leader`: 0 until it says true. Default: none, and no such gauge. */
   readonly leading?: ObservableInput<boolean> | undefined;
+  /**
+   * Feeds `kreconciler_stream_up`, `kreconciler_stream_start_count` and `kreconciler_stream_silence_millis`: when streams are
+   * subscribed to, and when they end. Default: none, and no such metrics.
+   */
+  readonly streams?: ObservableInput<StreamChange> | undefined;
   /** The loop's own clock, for the age of the oldest id that has not converged. Default `asyncScheduler`. */
   readonly scheduler?: SchedulerLike | undefined;
 }
@@ -46,11 +52,12 @@ export interface RecordMetricsConfig {
  * ids$.pipe(reconcile(reconciler, config), recordMetrics({ meter: metrics.getMeter('dns'), name: 'zones' })).subscribe();
  */
 export function recordMetrics(config: RecordMetricsConfig = {}): MonoTypeOperatorFunction<Step> {
-  const { name, workerName = () => 'default', leading, scheduler = asyncScheduler, meter: given } = config;
+  const { name, workerName = () => 'default', leading, streams, scheduler = asyncScheduler, meter: given } = config;
   expected('meter', given, 'a Meter', given === undefined || typeof (given as Partial<Meter> | null)?.createCounter === 'function');
   expected('name', name, 'a string', name === undefined || typeof name === 'string');
   callable('workerName', workerName);
   if (leading !== undefined) listenable('leading', leading);
+  if (streams !== undefined) listenable('streams', streams);
   checkScheduler('scheduler', scheduler);
   return (steps) =>
     defer(() => {
@@ -67,6 +74,13 @@ export function recordMetrics(config: RecordMetricsConfig = {}): MonoTypeOperato
           loop.leading = false;
         },
       });
+      const changes = from(streams ?? NEVER).subscribe({
+        next: (change) => {
+          loop.changeStream(change, scheduler.now());
+        },
+        // What they were is what is known of them.
+        error: () => undefined,
+      });
       const removeGauges = reportGauges(meter, loop.gauges, (observe) => {
         loop.flush();
         loop.report(observe, scheduler.now());
@@ -77,6 +91,7 @@ export function recordMetrics(config: RecordMetricsConfig = {}): MonoTypeOperato
         }),
         finalize(() => {
           terms.unsubscribe();
+          changes.unsubscribe();
           removeGauges();
           loop.end(scheduler.now());
         }),
