@@ -19,7 +19,7 @@ import {
 import type { LaneConfig } from '../operators/lane.js';
 import { reconcileWith } from '../operators/reconcile.js';
 import { callable } from '../operators/config.js';
-import { expected } from '../operators/expected.js';
+import { expected, expectedObject } from '../operators/expected.js';
 import type { Reconciler, Step, Trigger } from '../operators/types.js';
 import { whileLeading } from '../operators/while-leading.js';
 import type { Workqueue } from '../operators/workqueue.js';
@@ -28,6 +28,7 @@ import { type Config, type Settings, settings } from './config.js';
 import { type ControllerContext, controllerContext } from './controller-context.js';
 import { checkEventStreams, type EventStream, eventStream } from './event-stream.js';
 import { rememberUntil } from './remember-until.js';
+import { Requests } from './requests.js';
 import { SafeObservable } from './safe-observable.js';
 import { inspect, type Inspection } from './inspect.js';
 import { Leadership } from './leadership.js';
@@ -35,6 +36,14 @@ import { safely } from './observability/safely.js';
 import { warnOfStandingBy } from './warn-of-standing-by.js';
 import type { StreamChange } from './observability/metrics/stream-metrics.js';
 import { instrument } from './observability/instrument.js';
+
+/** How {@link Controller.reconcile} is to wait, and what for. */
+export interface ReconcileRequest {
+  /** Ends the waiting. Default: none. */
+  readonly signal?: AbortSignal | undefined;
+  /** Whether the id runs next, past whatever it waits for. Default false. */
+  readonly force?: boolean | undefined;
+}
 
 /**
  * Runs a reconcile loop over event streams while this process leads. (Go: `Controller`, `New`.)
@@ -70,6 +79,9 @@ export class Controller {
   readonly #completed = new Set<string>();
   readonly #changes = new Subject<StreamChange>();
   readonly #queues: Workqueue[] = [];
+  /** The events of {@link Controller.reconcile}, and who waits for them. */
+  readonly #asked = new Subject<Trigger>();
+  readonly #requests = new Requests();
   #hasRun = false;
 
   constructor(config: Partial<Config>, reconciler: Reconciler<ControllerContext>, streams: Readonly<Record<string, EventStream>>) {
@@ -100,6 +112,7 @@ export class Controller {
     if (this.#hasRun) throw new Error('This controller has been run already; make a new one');
     this.#hasRun = true;
     const done = this.#loop(aborted(signal)).forEach((step) => {
+      this.#requests.enter(step);
       this.#steps.next(step);
     });
     const lease = this.#leadership.begin();
@@ -110,6 +123,7 @@ export class Controller {
     } finally {
       // Only now has the work stopped (L5).
       lease.unsubscribe();
+      this.#requests.end();
       this.#steps.complete();
     }
   }
@@ -122,6 +136,33 @@ export class Controller {
   /** Says that this process no longer leads: all work is cut off and dropped, the streams are let go. As harmless. */
   stepDown(): void {
     this.#says.next(false);
+  }
+
+  /**
+   * Makes `id` right now: an event of its own, without a stream. Resolves when a run that started after it has succeeded (one that asks for
+   * `requeueDelay` has); retries are waited for, and so is a pause. Rejects with the error that the id was dropped or rejected
+   * with, or with one that names the reason; at once if this process does not run or does not lead.
+   *
+   * @param request.signal - ends the waiting, and nothing else; then it rejects with `signal.reason`
+   * @param request.force - it runs next, whatever stands in the way but another run of the id; see `Trigger.force`
+   * @throws TypeError if an argument is unusable, as a rejection
+   * @example
+   * app.put('/zones/:id', async (request) => {
+   *   await save(request.params.id, request.body);
+   *   await controller.reconcile(request.params.id, { signal: AbortSignal.timeout(10_000) });
+   * });
+   */
+  async reconcile(id: string, request: ReconcileRequest = {}): Promise<void> {
+    checkId(id);
+    expectedObject('request', request);
+    const { signal, force = false } = request;
+    checkSignal(signal);
+    expected('force', force, 'a boolean', typeof force === 'boolean');
+    await this.#requests.wait(force ? { id, force } : { id }, signal, (trigger) => {
+      if (this.#leadership.term === undefined || !this.#asked.observed)
+        throw new Error(`\`${id}\` is not reconciled: this controller does not lead`);
+      this.#asked.next(trigger);
+    });
   }
 
   /** What is ready, running, waiting and abandoned just now, and whether this process leads. */
@@ -138,8 +179,15 @@ export class Controller {
       Context: controllerContext(telemetry.loggerFor, () => this.#leadership.term?.term),
       inspector: (queue) => this.#queues.push(queue),
     };
-    return concat(this.#events(), this.#settled()).pipe(
+    const events = concat(this.#events(), this.#settled()).pipe(
       whileLeading(this.#settings.standby === 'warm' ? anewAfterLosses(leads) : leads),
+      tap({
+        complete: () => {
+          this.#asked.complete();
+        },
+      }),
+    );
+    return merge(this.#asked, events).pipe(
       reconcileWith(telemetry.traced(this.#reconciler) as Reconciler, settings, context),
       telemetry.steps,
     );
@@ -188,6 +236,10 @@ export class Controller {
       ignoreElements(),
     );
   }
+}
+
+function checkId(id: unknown): void {
+  expected('id', id, 'a non-empty string', typeof id === 'string' && id !== '');
 }
 
 function checkSignal(signal: AbortSignal | undefined): void {

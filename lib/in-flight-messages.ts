@@ -27,10 +27,19 @@ interface Progress {
   isAnswered: boolean;
 }
 
+/** A message, and into how many triggers it was split, if it says so. */
+interface Part {
+  readonly message?: unknown;
+  readonly parts?: number | undefined;
+}
+
 /** Which messages are in flight, and for which run each one waits. */
 export class InFlightMessages<M> {
   readonly #ids = new Map<string, Held<M>>();
   readonly #progress = new ProgressMap();
+
+  /** @param partsOf - what a trigger is to answer; by default its message, and those of what it has absorbed */
+  constructor(readonly partsOf: (trigger: Trigger) => readonly Part[] = unfolded) {}
 
   /** Whether no id has a message in flight. */
   get isEmpty(): boolean {
@@ -56,7 +65,7 @@ export class InFlightMessages<M> {
   /** @returns the messages of a trigger and of those that it has absorbed */
   #enterTrigger(trigger: Trigger): readonly M[] {
     const messages: M[] = [];
-    for (const { message, parts } of unfolded(trigger)) {
+    for (const { message, parts } of this.partsOf(trigger)) {
       if (message === undefined) continue;
       this.#progress.enter(message, parts);
       messages.push(message as M);

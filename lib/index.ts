@@ -40,7 +40,7 @@ export { whileLeading } from '../operators/while-leading.js';
 export { acknowledge, type AcknowledgeConfig } from './acknowledge.js';
 export { type Config, defaultConfig, type Term } from './config.js';
 export { consoleLogger } from './observability/logging/console-logger.js';
-export { Controller } from './controller.js';
+export { Controller, type ReconcileRequest } from './controller.js';
 export type { ControllerContext } from './controller-context.js';
 export type { EventStream } from './event-stream.js';
 export type { InspectedId, Inspection } from './inspect.js';

@@ -1,0 +1,200 @@
+import { concat, NEVER, of, Subject } from 'rxjs';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { acknowledge, constant, Controller, type ControllerContext, type Reconciler, TerminalError } from 'kreconciler';
+import { controlled } from '../support/controlled.js';
+import { deferred } from '../support/deferred.js';
+
+const nothing: Reconciler<ControllerContext> = () => undefined;
+const working = { leaderElectionEnabled: false };
+
+/** What has become of a promise so far. */
+function watched(promise: Promise<void>): unknown[] {
+  const outcome: unknown[] = [];
+  promise.then(
+    () => outcome.push('resolved'),
+    (error: unknown) => outcome.push(error),
+  );
+  return outcome;
+}
+
+const soon = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('Controller.reconcile', () => {
+  it('should resolve once a run of the id has succeeded', async () => {
+    const { controller, steps, kinds } = controlled(nothing, { never: NEVER }, working);
+    void controller.run();
+    await controller.reconcile('apple');
+    expect(kinds()).toEqual(['enqueued', 'started', 'succeeded']);
+    expect(steps[0]?.trigger).toEqual({ id: 'apple' });
+  });
+
+  it('should wait for a run that started after it, not for the one that is on', async () => {
+    const runs = [deferred(), deferred()];
+    let started = 0;
+    const { controller } = controlled(() => runs[started++]?.promise, { source: concat(of('apple'), NEVER) }, working);
+    void controller.run();
+    const outcome = watched(controller.reconcile('apple'));
+    runs[0]?.resolve();
+    await soon();
+    expect([started, outcome]).toEqual([2, []]);
+    runs[1]?.resolve();
+    await soon();
+    expect(outcome).toEqual(['resolved']);
+  });
+
+  it('should wait for the retries, and count a run that asks for requeueDelay as a success', async () => {
+    let failures = 2;
+    const reconciler: Reconciler<ControllerContext> = () => {
+      if (failures-- > 0) throw new Error('not yet');
+      return { requeueDelay: 60_000 };
+    };
+    const { controller } = controlled(reconciler, { never: NEVER }, { ...working, backoff: constant(1_000) });
+    void controller.run();
+    const outcome = watched(controller.reconcile('apple'));
+    await vi.advanceTimersByTimeAsync(1_500);
+    expect(outcome).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1_500);
+    expect(outcome).toEqual(['resolved']);
+  });
+
+  it('should reject with the error that the id was dropped with', async () => {
+    const error = new TerminalError('no such zone');
+    const reconciler = (): never => {
+      throw error;
+    };
+    const { controller } = controlled(reconciler, { never: NEVER }, working);
+    void controller.run();
+    expect(await controller.reconcile('apple').catch((error: unknown) => error)).toBe(error);
+  });
+
+  it('should reject with an error that names why it was dropped or rejected', async () => {
+    const hung = (): Promise<void> => new Promise(() => undefined);
+    const config = { workerQueueSize: 1, shutdownGrace: 10 };
+    const { controller } = controlled(hung, { never: NEVER }, config);
+    const run = controller.run();
+    controller.becomeLeader();
+    const outcomes = ['running', 'ready', 'refused'].map((id) => watched(controller.reconcile(id)));
+    await soon();
+    expect(outcomes[2]).toEqual([new Error('`refused` was rejected: full')]);
+    controller.stepDown();
+    await soon();
+    expect(outcomes.slice(0, 2)).toEqual([[new Error('`running` was dropped: stopped')], [new Error('`ready` was dropped: stopped')]]);
+    void run;
+  });
+
+  it('should reject with the error of a rejection', async () => {
+    const workerHasher = (): number => {
+      throw new Error('no hash');
+    };
+    const { controller } = controlled(nothing, { never: NEVER }, { ...working, workerHasher });
+    void controller.run();
+    await expect(controller.reconcile('apple')).rejects.toThrow('no hash');
+  });
+
+  it.each<[when: string, prepare: (controller: Controller) => Promise<unknown>]>([
+    ['before run', async () => undefined],
+    ['while it does not lead', async (controller) => void controller.run()],
+    [
+      'after it has lost the lead',
+      async (controller) => {
+        void controller.run();
+        controller.becomeLeader();
+        controller.stepDown();
+      },
+    ],
+    [
+      'while it stops',
+      async (controller) => {
+        const stop = new AbortController();
+        void controller.run(stop.signal);
+        controller.becomeLeader();
+        void controller.reconcile('hung').catch(() => undefined);
+        stop.abort();
+      },
+    ],
+    [
+      'after its end',
+      async (controller) => {
+        const stop = new AbortController();
+        const run = controller.run(stop.signal);
+        stop.abort();
+        await run;
+      },
+    ],
+  ])('should reject at once %s', async (_, prepare) => {
+    const { controller, kinds } = controlled((id) => (id === 'hung' ? NEVER : undefined), { never: NEVER });
+    await prepare(controller);
+    await expect(controller.reconcile('apple')).rejects.toThrow('`apple` is not reconciled: this controller does not lead');
+    expect(kinds('apple')).toEqual([]);
+  });
+
+  it('should stop waiting when its signal aborts, while the run goes on', async () => {
+    const run = deferred();
+    const { controller, kinds } = controlled(() => run.promise, { never: NEVER }, working);
+    void controller.run();
+    const patience = new AbortController();
+    const remove = vi.spyOn(patience.signal, 'removeEventListener');
+    const outcome = watched(controller.reconcile('apple', { signal: patience.signal }));
+    patience.abort('no patience');
+    await soon();
+    expect(outcome).toEqual(['no patience']);
+    expect(remove).toHaveBeenCalledOnce();
+    run.resolve();
+    await soon();
+    expect(kinds()).toEqual(['enqueued', 'started', 'succeeded']);
+    await expect(controller.reconcile('pear', { signal: AbortSignal.abort('too late') })).rejects.toBe('too late');
+    expect(kinds('pear')).toEqual([]);
+  });
+
+  it('should run next, past the pause after a failure, if it is forced', async () => {
+    let failures = 1;
+    const reconciler = (): void => {
+      if (failures-- > 0) throw new Error('once');
+    };
+    const { controller } = controlled(reconciler, { source: concat(of('apple'), NEVER) }, { ...working, backoff: constant(60_000) });
+    void controller.run();
+    await controller.reconcile('apple', { force: true });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('should let the run end once the streams are complete and what was asked for is done', async () => {
+    const work = deferred();
+    const streams = { source: new Subject<string>() };
+    const { controller } = controlled(() => work.promise, streams, working);
+    const run = watched(controller.run());
+    const asked = watched(controller.reconcile('apple'));
+    streams.source.complete();
+    await soon();
+    expect([run, asked]).toEqual([[], []]);
+    work.resolve();
+    await soon();
+    expect([run, asked]).toEqual([['resolved'], ['resolved']]);
+  });
+
+  it('should be none of the business of an acknowledge on the same steps', async () => {
+    const { controller } = controlled(nothing, { never: NEVER }, working);
+    const ack = vi.fn();
+    controller.steps.pipe(acknowledge({ ack, nack: ack })).subscribe();
+    void controller.run();
+    await Promise.all([controller.reconcile('apple'), controller.reconcile('apple')]);
+    expect(ack).not.toHaveBeenCalled();
+  });
+
+  it.each<[unknown[], string]>([
+    [[''], 'Expected `id` to be a non-empty string, got `` (string)'],
+    [[7], 'Expected `id` to be a non-empty string, got `7` (number)'],
+    [['apple', 7], 'Expected `request` to be an object, got `7` (number)'],
+    [['apple', { signal: 7 }], 'Expected `signal` to be an AbortSignal, got `7` (number)'],
+    [['apple', { force: 'yes' }], 'Expected `force` to be a boolean, got `yes` (string)'],
+  ])('should refuse %j', async (args, message) => {
+    const { controller } = controlled(nothing, { never: NEVER }, working);
+    await expect(controller.reconcile(...(args as [string]))).rejects.toThrow(new TypeError(message));
+  });
+});
