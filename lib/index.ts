@@ -1,5 +1,6 @@
 export { after } from '../operators/after.js';
 export { type Backoff, constant, exponential, type ExponentialConfig } from '../operators/backoff.js';
+export type { Command } from '../operators/command.js';
 export { type ReconcileConfig, type ReconcileSettings, reconcileSettings } from '../operators/config.js';
 export { debounceById, type DebounceByIdConfig } from '../operators/debounce-by-id.js';
 export { defaultHasher } from '../operators/default-hasher.js';

@@ -1,5 +1,6 @@
-import { asyncScheduler, NEVER, type ObservableInput, type SchedulerLike } from 'rxjs';
+import { asyncScheduler, EMPTY, NEVER, type ObservableInput, type SchedulerLike } from 'rxjs';
 import { type Backoff, exponential } from './backoff.js';
+import type { Command } from './command.js';
 import { defaultHasher } from './default-hasher.js';
 import { isDelay } from './errors.js';
 import { expected, expectedObject } from './expected.js';
@@ -47,6 +48,11 @@ export interface ReconcileConfig {
    * Default 0: events that come close together are merged anyway.
    */
   readonly cooldown?: number | undefined;
+  /**
+   * Pauses, resumes and discards ids, or pauses and resumes the loop; subscribed to before the source. Ids that are paused when the source
+   * completes are waited for until it completes too. Default: none.
+   */
+  readonly commands?: ObservableInput<Command> | undefined;
   /** When it emits the loop stops: nothing new starts, what runs may finish within `shutdownGrace`. Default: never. */
   readonly stop?: ObservableInput<unknown> | undefined;
   /** When it emits all work is cut off and dropped, and the loop goes on empty: the end of a term. Default: never. */
@@ -80,6 +86,7 @@ export function reconcileSettings(config: ReconcileConfig = {}): ReconcileSettin
     maxReconcileTime = 10_000,
     order = fifo,
     cooldown = 0,
+    commands = EMPTY,
     stop = NEVER,
     reset = NEVER,
     shutdownGrace = 30_000,
@@ -98,6 +105,7 @@ export function reconcileSettings(config: ReconcileConfig = {}): ReconcileSettin
   duration('shutdownGrace', shutdownGrace);
   callable('order', order);
   expected('cooldown', cooldown, 'a finite number of ms >= 0', isDelay(cooldown));
+  listenable('commands', commands);
   listenable('stop', stop);
   listenable('reset', reset);
   checkScheduler('scheduler', scheduler);
@@ -117,6 +125,7 @@ export function reconcileSettings(config: ReconcileConfig = {}): ReconcileSettin
     backoff,
     order,
     cooldown,
+    commands,
     stop,
     reset,
     shutdownGrace,

@@ -1,5 +1,6 @@
 export { after } from './after.js';
 export { type Backoff, constant, exponential, type ExponentialConfig } from './backoff.js';
+export type { Command } from './command.js';
 export { type ReconcileConfig, type ReconcileSettings, reconcileSettings } from './config.js';
 export { debounceById, type DebounceByIdConfig } from './debounce-by-id.js';
 export { defaultHasher } from './default-hasher.js';

@@ -12,6 +12,7 @@ import {
   timer,
 } from 'rxjs';
 import type { Attempt } from './attempt.js';
+import type { Commands } from './commands.js';
 import type { ReconcileSettings } from './config.js';
 import type { DelayScheduler } from './delay-scheduler.js';
 import type { Entry } from './entry.js';
@@ -32,6 +33,8 @@ export interface LaneConfig {
   readonly delays: DelayScheduler;
   /** Where its workers take the places in which ids run; `undefined`: there are enough. */
   readonly places: Places | undefined;
+  /** Knows what is paused, and tells its lanes of commands. */
+  readonly commands: Commands;
   /** Is told that a user's order has broken its rules: the loop must end. */
   readonly broken: (error: Error) => void;
   /** What contexts are made of, if they are to have more: a class that extends it keeps the signal lazy. */
@@ -50,6 +53,7 @@ export function lane(reconciler: Reconciler, worker: number, config: LaneConfig)
     defer(() => {
       const lane = new Worker(reconciler, worker, config);
       config.inspector?.(lane.queue);
+      config.commands.join(lane);
       return merge(
         // The turnstile: with a concurrency of 1 it is a `concatMap`.
         lane.turns.pipe(mergeMap(() => lane.busyPeriod, settings.workerConcurrency)),
@@ -75,6 +79,7 @@ export function lane(reconciler: Reconciler, worker: number, config: LaneConfig)
         ignoreElements(),
         takeUntil(lane.done),
         finalize(() => {
+          config.commands.leave(lane);
           lane.cut();
         }),
       );

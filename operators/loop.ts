@@ -11,9 +11,11 @@ import {
   Subject,
   take,
   takeUntil,
+  tap,
   throwError,
   using,
 } from 'rxjs';
+import { Commands } from './commands.js';
 import type { ReconcileSettings } from './config.js';
 import { DelayScheduler } from './delay-scheduler.js';
 import { lane, type LaneConfig } from './lane.js';
@@ -74,9 +76,22 @@ export function loop<T>(
         .heardByAll(merge(failed, toObservable(settings.stop).pipe(stopOnError)).pipe(take(1)))
         // Said again to a lane that is born after it, which must not begin.
         .pipe(share({ connector: () => new ReplaySubject(1), resetOnComplete: false }));
+      const commands = new Commands(settings, trampoline);
       const delays = new DelayScheduler(settings.delayResolution, settings.scheduler);
       const places = settings.concurrency === Infinity ? undefined : new Places(settings.concurrency);
-      const config: LaneConfig = { settings: { ...settings, stop, reset }, trampoline, delays, places, broken: fail, ...extras };
+      const config: LaneConfig = { settings: { ...settings, stop, reset }, trampoline, delays, places, commands, broken: fail, ...extras };
+      const obeyed = toObservable(settings.commands).pipe(
+        stopOnError,
+        takeUntil(stop),
+        tap({
+          next: (command) => {
+            commands.obey(command);
+          },
+          complete: () => {
+            commands.ended();
+          },
+        }),
+      );
       const events = toObservable(source).pipe(
         stopOnError,
         // Before the lanes: the source is let go first (P2).
@@ -85,7 +100,7 @@ export function loop<T>(
       const lanes = compose(events, { trampoline, lane: (reconciler, worker) => lane(reconciler, worker, config) });
       return using(
         // From the start to the end, whether or not there is a source or a lane to hear them.
-        () => merge(stop, reset).subscribe(),
+        () => merge(stop, reset, obeyed).subscribe(),
         () =>
           concat(
             lanes.pipe(stopOnError),

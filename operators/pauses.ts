@@ -2,10 +2,17 @@
 export class Pauses {
   readonly #ids = new Map<string, string | undefined>();
   #loop: { readonly why: string | undefined } | undefined;
+  /** Nobody can resume anything any more. */
+  isFinal = false;
 
   /** Whether the whole loop is paused. */
   get all(): boolean {
     return this.#loop !== undefined;
+  }
+
+  /** Whether something is paused that nobody can resume. */
+  get isForEver(): boolean {
+    return this.isFinal && (this.#loop !== undefined || this.#ids.size > 0);
   }
 
   /** Whether `id` may not start, because of itself or of the loop. */

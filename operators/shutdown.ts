@@ -21,6 +21,10 @@ export class Shutdown {
     readonly done: () => void,
   ) {}
 
+  get isDraining(): boolean {
+    return this.#ending === 'draining';
+  }
+
   get isStopping(): boolean {
     return this.#ending === 'stopping';
   }

@@ -1,6 +1,7 @@
 import { Observable, Subject } from 'rxjs';
 import type { Attempt } from './attempt.js';
 import { BusyPeriod } from './busy-period.js';
+import type { CommandedLane } from './commands.js';
 import type { ReconcileSettings } from './config.js';
 import type { Entry } from './entry.js';
 import type { LaneConfig } from './lane.js';
@@ -14,7 +15,7 @@ import type { Reconciler, Trigger } from './types.js';
 import { Workqueue } from './workqueue.js';
 
 /** Everything happens to a lane from outside, by one of these methods; each changes state first and then flushes (A5). */
-export class Worker implements Candidate {
+export class Worker implements Candidate, CommandedLane {
   readonly queue: Workqueue;
   readonly settings: ReconcileSettings;
   readonly trampoline: Trampoline;
@@ -48,7 +49,7 @@ export class Worker implements Candidate {
   constructor(
     readonly reconciler: Reconciler,
     worker: number,
-    { settings, trampoline, Context, places, broken }: LaneConfig,
+    { settings, trampoline, Context, places, commands, broken }: LaneConfig,
   ) {
     this.settings = settings;
     this.trampoline = trampoline;
@@ -58,7 +59,7 @@ export class Worker implements Candidate {
     const arm = (tick: Tick<Entry>): void => {
       this.#ticks.next(tick);
     };
-    this.queue = new Workqueue(worker, settings, trampoline, arm, undefined, (error) => {
+    this.queue = new Workqueue(worker, settings, trampoline, arm, commands.pauses, (error) => {
       this.#failure = error;
     });
     this.#shutdown = new Shutdown(
@@ -155,13 +156,13 @@ export class Worker implements Candidate {
     )
       return;
     this.queue.wake(tick, this.now());
-    this.#go();
+    this.go();
   }
 
   release(entry: Entry): void {
     if (this.#isCut) return;
     this.queue.release(entry, this.now());
-    this.#go();
+    this.go();
   }
 
   reset(): void {
@@ -193,7 +194,7 @@ export class Worker implements Candidate {
       return;
     this.queue.close('stopped', this.now());
     this.#shutdown.stop();
-    this.#go();
+    this.go();
   }
 
   /** Unsubscribed, or done. */
@@ -225,14 +226,19 @@ export class Worker implements Candidate {
 
   /** It may be at its end. */
   look(): void {
-    if (!this.#isCut) this.#shutdown.look();
+    if (this.#isCut) return;
+    if (this.#shutdown.isDraining && this.queue.pauses.isForEver) {
+      this.queue.dropPaused(this.now());
+      this.trampoline.flush();
+    }
+    this.#shutdown.look();
   }
 
   #offer(event: string | Trigger): void {
     if (this.isClosed) return;
     const { moment } = this.trampoline;
     const superseded = this.queue.offer(typeof event === 'string' ? { id: event } : event, Number.isNaN(moment) ? this.now() : moment);
-    this.#go();
+    this.go();
     if (superseded !== undefined) this.#supersede(superseded);
   }
 
@@ -244,7 +250,8 @@ export class Worker implements Candidate {
     if (abort !== undefined) this.trampoline.flush(abort);
   }
 
-  #go(): void {
+  /** What has changed may let something start, or be the end. */
+  go(): void {
     if (this.#failure !== undefined) this.#break();
     this.#ask();
     this.trampoline.flush();

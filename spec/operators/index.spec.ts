@@ -39,6 +39,7 @@ it('should include these types for kreconciler/operators', () => {
     'Abandoned',
     'Backoff',
     'ByPriorityConfig',
+    'Command',
     'Counts',
     'DebounceByIdConfig',
     'Dropped',
