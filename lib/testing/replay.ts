@@ -1,18 +1,29 @@
-import { Observable, ReplaySubject, Subject } from 'rxjs';
-import type { ReconcileConfig } from '../../operators/config.js';
+import { Observable, Subject } from 'rxjs';
+import { callable, type ReconcileConfig } from '../../operators/config.js';
 import { isDelay } from '../../operators/errors.js';
 import { expected } from '../../operators/expected.js';
 import { reconcile } from '../../operators/reconcile.js';
-import type { Reconciler, Result, Step, Trigger } from '../../operators/types.js';
-import { decode } from './journal-format.js';
+import type { Reconciler, Step, Trigger } from '../../operators/types.js';
+import { decode, type Journal } from './journal-format.js';
+import { recordedBackoff, recordedHasher } from './recorded-config.js';
+import type { RecordedRun } from './recorded-run.js';
+import { beforeTimers, type Input, recordingOf } from './recording.js';
 import { toMarbles } from './to-marbles.js';
-import { type VirtualClock, virtualTime } from './virtual-time.js';
+import { type Clock, inVirtualTime, type VirtualClock } from './virtual-time.js';
+
+/** For a reconciler that waits for something real. */
+const HINT =
+  'A `reconciler` that waits must do so by the clock of the replay: `virtualTime((clock) => replay(lines, { clock, reconciler }))`, with `clock.sleep` in the reconciler';
 
 /** How {@link replay} runs. */
 export interface ReplayConfig {
   /** Runs instead of what the journal says the runs did. Default: they end as they were recorded. */
   readonly reconciler?: Reconciler | undefined;
-  /** What differs from the configuration of the journal: hashers and backoffs, for instance, which it cannot hold. */
+  /**
+   * What differs from the configuration of the journal. It has no functions: by default ids go to the lanes to which they
+   * went, and, without a `reconciler`, retries wait as long as they did, as far as the steps show it: if events brought one
+   * forward, nothing says how long it would have waited. A `backoff` without chance in it is best given here.
+   */
   readonly config?: ReconcileConfig | undefined;
   /** How long to go on after the last line, in ms. Default 0: no more is known of the world after it. */
   readonly further?: number | undefined;
@@ -27,13 +38,12 @@ export interface Replay {
   readonly diagram: string;
 }
 
-/** What the world did to the loop, in the order in which it did. */
-type Input = { readonly at: number } & ({ readonly event: Trigger } | { readonly run: RecordedRun } | { readonly cut: 'reset' | 'stop' });
-
 /**
  * Runs a journal again in virtual time: its events come when they came, and its runs end when and as they ended, or are
  * those of your real reconciler. So an incident becomes a test. Real timers fire late by some ms, those of the replay do
  * not; all else is as it was. Wake-ups happen at the same ticks, as the grid of `delayResolution` stands where it stood.
+ * Of a stop or the end of a term only that is known which the steps show, and if timers of two lanes fire in the same ms,
+ * which of them was first may change.
  *
  * @param lines - what {@link journal} has recorded, as lines or as one text
  * @throws TypeError (as a rejection) if the journal is of a newer version, was cut in the middle, or is none
@@ -42,114 +52,94 @@ type Input = { readonly at: number } & ({ readonly event: Trigger } | { readonly
  * expect(diagram).toMatchInlineSnapshot();
  */
 export async function replay(lines: string | Iterable<string>, config: ReplayConfig = {}): Promise<Replay> {
-  const { clock, further = 0 } = config;
+  const { clock, further = 0, reconciler } = config;
   expected('further', further, 'a finite number of ms >= 0', isDelay(further));
+  expected('clock', clock, 'the clock of a `virtualTime`', clock === undefined || 'advanceUntil' in clock);
+  if (reconciler !== undefined) callable('reconciler', reconciler);
   const journal = decode(lines);
-  const { runs, inputs, end } = inputsOf(journal.steps);
-  const settings = { ...journal.config, ...config.config };
-  const { delayResolution = 250 } = settings;
-  const play = async (clock: VirtualClock): Promise<Replay> => {
-    const begin = inputs[0]?.at ?? 0;
-    // Shifted by whole ticks, so that the grid stands where it stood.
-    const shift = Math.ceil(clock.now() / delayResolution) * delayResolution - Math.floor(begin / delayResolution) * delayResolution;
-    const advanceTo = (at: number): Promise<void> => clock.advance(Math.max(at + shift - clock.now(), 0));
-    const steps: Step[] = [];
-    const [events, reset, stop] = [new Subject<Trigger>(), new Subject<void>(), new Subject<void>()];
-    const loop = events
-      .pipe(reconcile(config.reconciler ?? recorded(runs), { ...settings, reset, stop, scheduler: clock.scheduler }))
-      // eslint-disable-next-line rxjs-x/no-ignored-error -- it cannot fail: neither the events nor the notifiers do
-      .subscribe((step) => steps.push(step));
-    for (const input of inputs) {
-      await advanceTo(input.at);
-      if ('event' in input) events.next(input.event);
-      else if ('cut' in input) (input.cut === 'reset' ? reset : stop).next();
-      else input.run.end();
-    }
-    await advanceTo(end + further);
-    loop.unsubscribe();
-    return { steps, diagram: toMarbles(steps) };
-  };
-  return clock === undefined ? virtualTime(play) : play(clock);
+  if (clock === undefined) return inVirtualTime((own) => play(journal, config, own), HINT);
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- checked above
+  return play(journal, config, clock as Clock);
 }
 
-/** A run as it was recorded. The replayed run ends when {@link RecordedRun.end} is called, or at once if that was before it. */
-class RecordedRun {
-  /** The step that ended it; none if it was still running. */
-  outcome: Step | undefined;
-  /** It outlived its timeout, as only a promise does. */
-  wasAbandoned = false;
-  readonly #settled = new ReplaySubject<Result>(1);
-
-  end(): void {
-    const { outcome } = this;
-    const failure = outcome?.kind === 'requeued' || outcome?.kind === 'dropped' ? outcome.failure : undefined;
-    const error = outcome !== undefined && 'error' in outcome ? outcome.error : undefined;
-    if (failure === 'thrown') {
-      this.#settled.error(error);
-      return;
+async function play({ config: recorded, steps: before }: Journal, config: ReplayConfig, clock: Clock): Promise<Replay> {
+  const { further = 0, reconciler } = config;
+  const steps: Step[] = [];
+  const settings = { ...recorded, ...config.config };
+  const { delayResolution = 250, maxReconcileTime = 10_000, shutdownGrace = 30_000 } = settings;
+  const { runs, inputs } = recordingOf(before, shutdownGrace);
+  const [begin, end] = [before[0]?.at ?? 0, before.at(-1)?.at ?? 0];
+  // Shifted by whole ticks, so that the grid stands where it stood.
+  const shift = Math.ceil(clock.now() / delayResolution) * delayResolution - Math.floor(begin / delayResolution) * delayResolution;
+  const [events, reset, stop] = [new Subject<Trigger>(), new Subject<void>(), new Subject<void>()];
+  let isStopped = false;
+  const waiting = inputs.values();
+  let next = waiting.next().value;
+  const act = (input: Input): void => {
+    next = waiting.next().value;
+    if ('event' in input) events.next(input.event);
+    else if ('run' in input) input.run.end();
+    else if (input.cut === 'reset') reset.next();
+    else {
+      isStopped = true;
+      stop.next();
     }
-    if (failure === 'reported') this.#settled.next({ error });
-    // An odd answer, as theirs was.
-    else if (failure === 'invalid') this.#settled.next({ requeueDelay: NaN });
-    else if (outcome?.kind === 'requeued') this.#settled.next({ requeueDelay: outcome.delay });
-    this.#settled.complete();
-  }
-
-  run(): Observable<Result> | Promise<Result | void> {
-    if (!this.wasAbandoned) return this.#settled;
-    return new Promise((resolve) => {
-      this.#settled.subscribe({
-        error: () => {
-          resolve();
-        },
-        complete: () => {
-          resolve();
-        },
-      });
+  };
+  const started = new StartedRuns(runs);
+  const isBeforeTimers = beforeTimers(before, maxReconcileTime === 0 ? Infinity : maxReconcileTime);
+  /** All is as it was when `input` came. A stop that gives no grace sets a timer for its own moment, which must not count. */
+  const isTime = ({ index, at }: Input): boolean =>
+    reconciler === undefined && steps.length >= index && (isBeforeTimers[index] === true || isStopped || clock.scheduler.next > at + shift);
+  /** Does what was done next, if that was done at this very moment, be it by an observer of a step or by a reconciler. */
+  const actNow = (): void => {
+    if (next?.index === steps.length && next.at + shift <= clock.now() && isTime(next)) act(next);
+  };
+  const replayed: Reconciler = (id) => {
+    const run = started.get(id);
+    actNow();
+    return run === undefined ? new Observable<never>() : run.run();
+  };
+  const loop = events
+    .pipe(
+      reconcile(reconciler ?? replayed, {
+        ...(reconciler === undefined ? { backoff: recordedBackoff(before, delayResolution, () => steps.length) } : {}),
+        ...(config.config?.workerCount === undefined ? { workerHasher: recordedHasher(before) } : {}),
+        ...settings,
+        reset,
+        stop,
+        scheduler: clock.scheduler,
+      }),
+    )
+    // eslint-disable-next-line rxjs-x/no-ignored-error -- it cannot fail: neither the events nor the notifiers do
+    .subscribe((step) => {
+      steps.push(step);
+      started.see(step);
+      // What is cut off and goes on all the same has been called.
+      if (step.kind !== 'started' || started.get(step.id)?.wasAbandoned !== true) actNow();
     });
+  while (next !== undefined) {
+    const input: Input = next;
+    await clock.advanceUntil(input.at + shift, () => next !== input || isTime(input));
+    if (next === input) act(input);
   }
+  await clock.advanceUntil(end + shift, () => reconciler === undefined && steps.length >= before.length);
+  if (further > 0) await clock.advance(Math.max(end + shift + further - clock.now(), 0));
+  loop.unsubscribe();
+  return { steps, diagram: toMarbles(steps) };
 }
 
-/** The n-th run of an id does what the n-th run of it did; one more than were recorded does not end. */
-function recorded(runs: ReadonlyMap<string, readonly RecordedRun[]>): Reconciler {
-  const counts = new Map<string, number>();
-  return (id) => {
-    const count = counts.get(id) ?? 0;
-    counts.set(id, count + 1);
-    return runs.get(id)?.[count]?.run() ?? new Observable<never>();
-  };
-}
+/** The recorded runs, as the replay starts them again. */
+class StartedRuns {
+  readonly #starts = new Map<string, number>();
 
-function inputsOf(steps: readonly Step[]): { runs: Map<string, RecordedRun[]>; inputs: Input[]; end: number } {
-  const runs = new Map<string, RecordedRun[]>();
-  const open = new Map<string, RecordedRun>();
-  const inputs: Input[] = [];
-  let cut: { at: number; by: 'reset' | 'stop' } | undefined;
-  steps.forEach((step, i) => {
-    const { id, at, kind, trigger } = step;
-    const run = open.get(id);
-    if (trigger !== undefined) inputs.push({ at, event: trigger });
-    if (kind === 'dropped' && step.reason === 'stopped' && cut?.by !== 'stop' && cut?.at !== at) {
-      // All that was dropped at that moment was dropped by one stop, or, if events came after it, by the end of a term.
-      cut = { at, by: steps.slice(i).some(({ trigger }) => trigger !== undefined) ? 'reset' : 'stop' };
-      inputs.push({ at, cut: cut.by });
-    }
-    if (kind === 'started') {
-      const started = new RecordedRun();
-      open.set(id, started);
-      runs.set(id, [...(runs.get(id) ?? []), started]);
-    } else if (run === undefined) {
-      return;
-    } else if (kind === 'abandoned') {
-      run.wasAbandoned = true;
-    } else if (kind === 'released') {
-      inputs.push({ at, run });
-    } else if ((kind === 'succeeded' || kind === 'requeued' || kind === 'dropped') && run.outcome === undefined) {
-      run.outcome = step;
-      // A run that is over time, or cut off, is ended by the loop itself.
-      const isCut = kind === 'dropped' && step.reason === 'stopped' && step.failure === undefined;
-      if (!isCut && (kind === 'succeeded' || step.failure !== 'timeout')) inputs.push({ at, run });
-    }
-  });
-  return { runs, inputs, end: steps.at(-1)?.at ?? 0 };
+  constructor(readonly runs: ReadonlyMap<string, readonly RecordedRun[]>) {}
+
+  see({ id, kind }: Step): void {
+    if (kind === 'started') this.#starts.set(id, (this.#starts.get(id) ?? 0) + 1);
+  }
+
+  /** The recorded run that `id` is in. One more than were recorded does not end. */
+  get(id: string): RecordedRun | undefined {
+    return this.runs.get(id)?.[(this.#starts.get(id) ?? 0) - 1];
+  }
 }

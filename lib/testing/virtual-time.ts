@@ -92,14 +92,20 @@ export class Clock implements VirtualClock {
 
   readonly advance = async (ms: number): Promise<void> => {
     expected('ms', ms, 'a finite number of ms >= 0', isDelay(ms));
-    if (this.advancing !== undefined) throw new Error('Virtual time is advancing already: await each `advance` before the next');
-    this.advancing = this.#passTo(this.now() + ms);
-    try {
-      await this.advancing;
-    } finally {
-      this.advancing = undefined;
-    }
+    await this.#advance(() => this.#passTo(this.now() + ms));
   };
+
+  /** Runs what is due before `end`, and what is due then as long as there is not enough of it. One thing is run after the other. */
+  readonly advanceUntil = (end: number, isEnough: () => boolean): Promise<void> =>
+    this.#advance(async () => {
+      const { scheduler } = this;
+      await this.#settled();
+      while (scheduler.next < end || (scheduler.next <= end && !isEnough())) {
+        scheduler.runNext();
+        await this.#settled();
+      }
+      scheduler.passTo(end);
+    });
 
   readonly sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
     expected('ms', ms, 'a number of ms >= 0', isDelay(ms) || ms === Infinity);
@@ -147,6 +153,16 @@ export class Clock implements VirtualClock {
         ? 'The body of `virtualTime` waits for something that will never come: no timer is set, nothing real is asked for'
         : `The body of \`virtualTime\` waits for virtual time: the next timer is due at ${String(next)} ms, call \`clock.advance\``,
     );
+  }
+
+  async #advance(pass: () => Promise<void>): Promise<void> {
+    if (this.advancing !== undefined) throw new Error('Virtual time is advancing already: await each `advance` before the next');
+    this.advancing = pass();
+    try {
+      await this.advancing;
+    } finally {
+      this.advancing = undefined;
+    }
   }
 
   async #passTo(end: number): Promise<void> {

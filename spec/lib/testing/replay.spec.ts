@@ -1,6 +1,6 @@
-import fc from 'fast-check';
+import { setTimeout } from 'node:timers/promises';
 import { constant, reconcile, type ReconcileConfig, type Reconciler, RetryError, type Step, TerminalError } from 'kreconciler/operators';
-import { journal, replay, toMarbles, virtualTime } from 'kreconciler/testing';
+import { journal, replay, toMarbles, type VirtualClock, virtualTime } from 'kreconciler/testing';
 import { Subject, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
@@ -46,8 +46,6 @@ function record(
 }
 
 const kinds = (steps: readonly Step[]): string[] => steps.map(({ at, kind, id }) => `${at} ${kind} ${id}`);
-/** The same, from the first step on. */
-const pace = (steps: readonly Step[]): string[] => steps.map(({ at, kind, id }) => `${at - steps[0]!.at} ${kind} ${id}`);
 
 describe('journal', () => {
   it('should write one line of JSON a step, after one that says what the loop is', async () => {
@@ -156,28 +154,6 @@ describe('replay', () => {
     expect(kinds((await replay(lines)).steps)).toEqual(kinds(steps));
   });
 
-  it('should run any recording again as it was', async () => {
-    const happening = fc.tuple(fc.integer({ min: 0, max: 3000 }), fc.constantFrom('a', 'b', 'c'));
-    const run = fc.record({ took: fc.constantFrom(0, 1, 20, 300), ends: fc.constantFrom('well', 'requeued', 'thrown', 'reported') });
-    await fc.assert(
-      fc.asyncProperty(fc.array(happening, { maxLength: 12 }), fc.array(run, { minLength: 1, maxLength: 12 }), async (happenings, runs) => {
-        const sorted = happenings.sort(([a], [b]) => a - b);
-        let count = 0;
-        const reconciler = (sleep: (ms: number) => Promise<void>) => async () => {
-          const { took, ends } = runs[count++ % runs.length]!;
-          await sleep(took);
-          if (ends === 'thrown') throw new Error('thrown');
-          return ends === 'requeued' ? { requeueDelay: 300 } : ends === 'reported' ? { error: 'reported' } : {};
-        };
-        const config = { backoff: constant(400), maxItemRetries: 2 };
-        const { lines, steps } = await record(sorted, reconciler, config, 5000);
-        const again = await replay(lines, { config });
-        expect(pace(again.steps)).toEqual(pace(steps));
-      }),
-      { numRuns: 100, seed: 1 },
-    );
-  });
-
   it('should run the events of a recording against the real reconciler', async () => {
     const { lines } = await record(
       [[10, 'a']],
@@ -198,6 +174,50 @@ describe('replay', () => {
       const { diagram } = await replay(lines, { clock, reconciler: () => clock.sleep(100), further: 100 });
       expect(diagram).toBe(['enqueued   a', 'started    a', 'succeeded   100ms a'].join('\n'));
     });
+  });
+
+  it('should run inside of another virtual time', () =>
+    virtualTime(async () => {
+      const { lines, steps } = await record([[10, 'web']], (sleep) => () => sleep(100));
+      expect(kinds((await replay(lines)).steps)).toEqual(kinds(steps));
+    }));
+
+  it.each<[string, (outer: VirtualClock) => Reconciler]>([
+    ['a real timer', () => () => setTimeout(50)],
+    ['the virtual time around it', (outer) => () => outer.sleep(50)],
+  ])('should say what a reconciler must wait by, if it waits for %s', (_, reconciler) =>
+    virtualTime(async (outer) => {
+      const { lines } = await record([[10, 'web']], () => () => undefined);
+      await expect(replay(lines, { reconciler: reconciler(outer) })).rejects.toThrow(
+        /the code under test does:\n.*replay\.spec\.ts.*\nA `reconciler` that waits must do so by the clock of the replay: `virtualTime\(\(clock\) =>/su,
+      );
+    }),
+  );
+
+  it('should refuse a clock that is none, and a reconciler that is none', async () => {
+    const { lines } = await record([[10, 'web']], () => () => undefined);
+    await expect(replay(lines, { clock: {} as VirtualClock })).rejects.toThrow('Expected `clock` to be the clock of a `virtualTime`, got');
+    await expect(replay(lines, { reconciler: 5 as unknown as Reconciler })).rejects.toThrow(
+      'Expected `reconciler` to be a function, got `5`',
+    );
+  });
+
+  it('should find lanes and delays without the hasher and the backoff of the recording', async () => {
+    const config = { workerCount: 3, workerHasher: (id: string) => (id === 'unrouted' ? -1 : id.length % 3), maxItemRetries: 2 };
+    const failing: Reconciler = () => {
+      throw new Error('no');
+    };
+    const { lines, steps } = await record(
+      [
+        [0, 'web'],
+        [0, 'unrouted'],
+        [300, 'queue'],
+      ],
+      () => failing,
+      config,
+    );
+    const again = await replay(lines);
+    expect(again.steps.map(({ at, kind, worker }) => [at, kind, worker])).toEqual(steps.map(({ at, kind, worker }) => [at, kind, worker]));
   });
 
   it('should replay what has no end, and what never began', async () => {
