@@ -4,6 +4,7 @@ import ts from 'typescript';
 import * as rxjs from 'rxjs';
 import * as all from 'kreconciler';
 import * as engine from 'kreconciler/operators';
+import * as etcd from 'kreconciler/etcd';
 import * as postgres from 'kreconciler/postgres';
 import * as testing from 'kreconciler/testing';
 import { ownFiles } from './own-files.js';
@@ -50,6 +51,7 @@ const modules: Readonly<Record<string, object>> = {
   rxjs,
   kreconciler: all,
   'kreconciler/operators': engine,
+  'kreconciler/etcd': etcd,
   'kreconciler/postgres': postgres,
   'kreconciler/testing': testing,
 };

@@ -1,55 +1,78 @@
-import { describe, expect, it, vi } from 'vitest';
-import { Controller, type ControllerContext, noopLogger, observability } from 'kreconciler';
-import * as etcd from 'kreconciler/etcd';
-import { EtcdStandIn } from '../../support/etcd-stand-in.js';
+import { type Observable, type Subscription, firstValueFrom, take, toArray } from 'rxjs';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Term } from 'kreconciler';
+import { leadership } from 'kreconciler/etcd';
+import { type EtcdServer, etcdServer, EtcdView, hasEtcd } from '../../support/etcd-server.js';
 import { ran } from '../../support/readmes.js';
 
-describe('lib/etcd/README.md', () => {
-  it('should show a replica that leads, lists all keys, and hears what is written', async () => {
-    const { fetch, ...standIn } = spied(new EtcdStandIn());
-    const config = { fetch, observability: observability({ logger: noopLogger }) };
-    const heard: { id: string; term: number | undefined }[] = [];
+describe.runIf(hasEtcd)('lib/etcd/README.md', () => {
+  let server: EtcdServer;
+  let etcd: EtcdView;
+  const asked: string[] = [];
+  const subscriptions: Subscription[] = [];
+
+  beforeAll(async () => {
+    server = await etcdServer();
+    etcd = new EtcdView(server.url);
+  });
+  beforeEach(() => {
+    const { fetch } = globalThis;
+    // Whatever etcd is called in the document, it is ours; but for the second of three.
+    vi.stubGlobal('fetch', (url: string, init: RequestInit) => {
+      asked.push(url);
+      return url.includes('etcd-0')
+        ? Promise.reject(new Error('away'))
+        : fetch(url.replace(/^https?:\/\/etcd(-\d)?:2379/, server.url), init);
+    });
+  });
+  afterEach(() => {
+    for (const subscription of subscriptions.splice(0)) subscription.unsubscribe();
+  });
+  afterAll(() => server.stop());
+
+  it('should show how to lead and to follow keys, by the endpoint that answers', async () => {
+    await etcd.put('zones/example.org');
     const stop = new AbortController();
-    standIn.put('zones/eu');
-    const running = ran(
-      'etcd',
-      {
-        reconciler: (id: string, { term }: ControllerContext) => void heard.push({ id, term }),
-        signal: stop.signal,
-      },
-      [],
-      {
-        kreconciler: {
-          Controller: class extends Controller {
-            constructor(...[given, ...rest]: ConstructorParameters<typeof Controller>) {
-              super({ ...given, observability: config.observability }, ...rest);
-            }
-          },
-        },
-        'kreconciler/etcd': {
-          leadership: (given: etcd.LeadershipConfig) => etcd.leadership({ ...given, ...config }),
-          keys: (given: etcd.KeysConfig) => etcd.keys({ ...given, ...config }),
-        },
-      },
-    );
-    await vi.waitFor(() => expect(heard).toEqual([{ id: 'eu', term: standIn.term() }]), { timeout: 30_000 });
-    // The stand-in forgets what was written before it is watched.
-    await vi.waitFor(
-      () => {
-        standIn.put('zones/us');
-        expect(heard).toContainEqual({ id: 'us', term: standIn.term() });
-      },
-      { timeout: 30_000 },
-    );
-    stop.abort();
-    await running;
+    const reconciled: unknown[] = [];
+    const reconciler = (id: string, { term }: { term: number }) => {
+      reconciled.push([id, term]);
+      stop.abort();
+    };
+    await ran('etcd-leadership', { reconciler, signal: stop.signal });
+    expect(reconciled).toEqual([['example.org', expect.any(Number)]]);
   });
 
-  function spied(standIn: EtcdStandIn) {
-    return {
-      fetch: standIn.fetch,
-      put: (key: string) => standIn.put(key),
-      term: () => standIn.list('kreconciler/leadership/')['dns'],
-    };
-  }
+  it('should show a write that only the leader of this term can make', async () => {
+    const { write } = await ran('etcd-fenced', { Buffer, fetch }, ['write']);
+    const leads = await new Promise<Term>((resolve) => {
+      const leader = leadership({ url: server.url, name: 'dns' });
+      subscriptions.push(leader.subscribe((leads) => leads !== false && resolve(leads)));
+    });
+    const fenced = write as (key: string, value: string, term: number) => Promise<boolean>;
+    expect(await fenced('a', 'late', leads.term - 1)).toBe(false);
+    expect(await fenced('a', 'in time', leads.term)).toBe(true);
+    expect(await etcd.list('a')).toMatchObject([{ value: 'in time' }]);
+  });
+
+  it('should show what holds shards, and lets go of them', async () => {
+    const log = vi.fn();
+    const { owned, member } = await ran('etcd-shards', { console: { log } }, ['owned', 'member']);
+    subscriptions.push(member as Subscription);
+    await vi.waitFor(() => expect(log).toHaveBeenCalledTimes(64), { timeout: 20_000 });
+    expect(log.mock.calls[0]).toEqual([expect.stringMatching(/^shard \d+ is ours, in term \d+$/)]);
+    expect(owned).toMatchObject({ count: 64 });
+  });
+
+  it('should show a fetch that brings a token', async () => {
+    await etcd.put('zones/a');
+    await etcd.ask('auth/role/add', { name: 'root' });
+    for (const name of ['root', 'dns']) {
+      await etcd.ask('auth/user/add', { name, password: 'secret' });
+      await etcd.ask('auth/user/grant', { user: name, role: 'root' });
+    }
+    await etcd.ask('auth/enable', {});
+    const { zones$ } = await ran('etcd-token', { fetch, process: { env: { ETCD_PASSWORD: 'secret' } } }, ['zones$']);
+    expect(await firstValueFrom((zones$ as Observable<string>).pipe(take(1), toArray()))).toEqual(['a']);
+    expect(asked).toContain('https://etcd:2379/v3/auth/authenticate');
+  });
 });
