@@ -1,8 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { type ChokidarOptions, watch } from 'chokidar';
-import { defer, exhaustMap, ignoreElements, interval, merge, Observable, tap } from 'rxjs';
+import { defer, exhaustMap, ignoreElements, interval, map, merge, Observable, tap } from 'rxjs';
 import { reconnect } from '../support/reconnect.js';
+import { Seen } from '../support/seen.js';
+
+/** How long a removed path is remembered at least, in ms: as long as its id may wait for its run. */
+const KEPT = 60_000;
 
 /** Which folder is watched, and how. */
 export interface WatchedConfig {
@@ -23,29 +27,31 @@ export interface WatchedConfig {
  */
 export function watched({ folder, idOf = (path) => path, options, every = 2_000 }: WatchedConfig): Observable<string> {
   return defer(() => {
-    const known = new Set<string>();
-    return merge(changes(folder, idOf, known, options), inPlace(folder, every)).pipe(reconnect(`The folder ${folder}`));
+    const seen = new Seen();
+    const ids = changes(folder, seen, options).pipe(map((path) => idOf(relative(folder, path))));
+    const watching = merge(ids, inPlace(folder, every)).pipe(reconnect(`The folder ${folder}`));
+    const forgetting = interval(KEPT).pipe(
+      tap(() => seen.confirm()),
+      ignoreElements(),
+    );
+    return merge(watching, forgetting);
   });
 }
 
-function changes(folder: string, idOf: (path: string) => string, known: Set<string>, options?: ChokidarOptions): Observable<string> {
+function changes(folder: string, seen: Seen, options?: ChokidarOptions): Observable<string> {
   return new Observable<string>((subscriber) => {
-    const gone = new Set(known);
+    const found = new Set<string>();
     const watcher = watch(folder, options);
-    const emit = (path: string): void => subscriber.next(idOf(relative(folder, path)));
     watcher.on('all', (event, path) => {
       if (event === 'unlinkDir' && path === folder) subscriber.error(new Error('it was removed'));
       if (event === 'addDir' || event === 'unlinkDir') return;
-      if (event === 'unlink') known.delete(path);
-      else known.add(path);
-      gone.delete(path);
-      emit(path);
+      if (event === 'unlink') seen.remove(path);
+      else seen.add(path);
+      found.add(path);
+      subscriber.next(path);
     });
     watcher.on('ready', () => {
-      for (const path of gone) {
-        known.delete(path);
-        emit(path);
-      }
+      for (const path of seen.missing(found)) subscriber.next(path);
     });
     watcher.on('error', (error) => subscriber.error(error));
     return () => void watcher.close();

@@ -2,6 +2,7 @@ import { type KubeConfig, type KubernetesListObject, type KubernetesObject, List
 import { type Backoff, exponential } from 'kreconciler';
 import { defer, filter, Observable, timeout } from 'rxjs';
 import { reconnect } from '../support/reconnect.js';
+import { Seen } from '../support/seen.js';
 import { closable } from './closable.js';
 
 /** What is watched. */
@@ -24,13 +25,13 @@ export interface InformerConfig<T extends KubernetesObject> {
  * Emits the id of each object that is there, is made, changed or deleted. A watch that ends, fails, is expired (410) or silent
  * is followed by a new list, with backoff; what was deleted meanwhile is missing in it, and is emitted, too.
  *
- * Never completes, never errors. Unsubscribing closes the connection. What is remembered is the ids.
+ * Never completes, never errors. Unsubscribing closes the connection. What is remembered is the ids, those removed for two lists.
  */
 export function informer<T extends KubernetesObject>(config: InformerConfig<T>): Observable<string> {
   const { path, silence = 300_000, backoff = exponential({ initial: 2_000, max: 60_000, jitter: 0.9 }) } = config;
   return defer(() => {
-    const known = new Set<string>();
-    return listAndWatch(config, known).pipe(
+    const seen = new Seen();
+    return listAndWatch(config, seen).pipe(
       timeout({ each: silence }),
       filter((id) => id !== null),
       reconnect(`Kubernetes, ${path}`, backoff),
@@ -39,7 +40,7 @@ export function informer<T extends KubernetesObject>(config: InformerConfig<T>):
 }
 
 /** The client's informer until its first watch ends. By itself it would go on: at once, all replicas together, or not at all. */
-function listAndWatch<T extends KubernetesObject>(config: InformerConfig<T>, known: Set<string>): Observable<string | null> {
+function listAndWatch<T extends KubernetesObject>(config: InformerConfig<T>, seen: Seen): Observable<string | null> {
   const {
     kubeConfig,
     path,
@@ -64,16 +65,17 @@ function listAndWatch<T extends KubernetesObject>(config: InformerConfig<T>, kno
     const listed = async (): Promise<KubernetesListObject<T>> => {
       const objects = await list(own);
       const there = new Set(objects.items.map(idOf));
-      for (const id of known) if (!there.has(id)) removed(id);
+      for (const id of seen.missing(there)) subscriber.next(id);
+      seen.confirm();
       return objects;
     };
     const changed = (object: T): void => {
-      known.add(idOf(object));
+      seen.add(idOf(object));
       subscriber.next(idOf(object));
     };
-    const removed = (id: string): void => {
-      known.delete(id);
-      subscriber.next(id);
+    const removed = (object: T): void => {
+      seen.remove(idOf(object));
+      subscriber.next(idOf(object));
     };
     const informing = new ListWatch<T>(
       path,
@@ -84,7 +86,7 @@ function listAndWatch<T extends KubernetesObject>(config: InformerConfig<T>, kno
     );
     informing.on('add', changed);
     informing.on('update', changed);
-    informing.on('delete', (object) => removed(idOf(object)));
+    informing.on('delete', removed);
     informing.on('error', fail);
     informing.start().catch(fail);
     return () => {
