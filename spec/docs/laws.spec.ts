@@ -27,6 +27,13 @@ for (const path of ownFiles(root, /\.(ts|js|cjs|md|yml)$/)) {
   for (const [code] of text.matchAll(CODE)) cited.set(code, [...(cited.get(code) ?? []), path]);
 }
 
+describe('operators/README.md', () => {
+  it('should have a place for each file of the engine', () => {
+    const files = ownFiles(root, /^operators\/.*\.ts$/).map((path) => path.slice('operators/'.length));
+    expect(files.filter((file) => file !== 'index.ts' && !laws.includes(`](${file})`))).toEqual([]);
+  });
+});
+
 describe('The laws', () => {
   it('should be defined once each', () => {
     expect(defined).toEqual([...new Set(defined)]);

@@ -233,6 +233,32 @@ describe('lib/README.md', () => {
     expect(await started).toEqual(['acme/1', 'acme/2', 'globex/1', 'acme/3']);
   });
 
+  it('should show a run that ends when it is out of date, and runs again', async () => {
+    const rendered: string[] = [];
+    const render = (id: string, signal: AbortSignal): Promise<void> =>
+      new Promise((resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+        setTimeout(() => {
+          rendered.push(id);
+          resolve();
+        }, 1000);
+      });
+    const { rendering } = (await ran('superseded', { render }, ['rendering'])) as { rendering: Reconciler };
+    const events$ = new Subject<string>();
+    const steps: Step[] = [];
+    events$.pipe(reconcile(rendering), ofKind('requeued', 'succeeded')).subscribe((step) => steps.push(step));
+    events$.next('page');
+    await vi.advanceTimersByTimeAsync(500);
+    events$.next('page');
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(steps).toMatchObject([
+      { kind: 'requeued', failure: 'superseded' },
+      { kind: 'succeeded', attempt: 1 },
+    ]);
+    expect(rendered).toEqual(['page']);
+    events$.complete();
+  });
+
   it('should show messages of a broker that are acknowledged once their id is reconciled', async () => {
     const answers: string[] = [];
     const message = (subject: string): object => ({

@@ -39,6 +39,7 @@ const TAKEN_FOR_GRANTED = `
     const isReady: (node: { serviceIds: string[] }) => boolean;
     const alert: (id: string, reason: string) => void;
     const connect: () => rxjs.Observable<string>;
+    const render: (id: string, signal: AbortSignal) => Promise<void>;
     const check: (id: string) => Promise<void>;
     const allIds: (signal: AbortSignal) => Promise<string[]>;
     const fetchAllIds: (signal: AbortSignal) => Promise<string[]>;
