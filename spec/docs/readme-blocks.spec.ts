@@ -237,11 +237,14 @@ describe('lib/README.md', () => {
     const rendered: string[] = [];
     const render = (id: string, signal: AbortSignal): Promise<void> =>
       new Promise((resolve, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason as Error));
-        setTimeout(() => {
+        const done = setTimeout(() => {
           rendered.push(id);
           resolve();
         }, 1000);
+        signal.addEventListener('abort', () => {
+          clearTimeout(done);
+          reject(signal.reason as Error);
+        });
       });
     const { rendering } = (await ran('superseded', { render }, ['rendering'])) as { rendering: Reconciler };
     const events$ = new Subject<string>();
