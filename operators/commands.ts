@@ -45,7 +45,7 @@ export class Commands {
       this.trampoline.emit({ kind: 'rejected', id, worker: this.#workerOf(id) ?? -1, at: this.#now(), reason: 'invalid_command', error });
       return;
     }
-    const { kind, id } = value;
+    const { id } = value;
     if (id === undefined) {
       this.#obey(value, undefined, -1);
       return;
@@ -87,9 +87,9 @@ export class Commands {
     if (id === '') return undefined;
     const routed = route(id, this.settings);
     if (typeof routed === 'number') return routed;
-    // No event asked for it.
-    const { trigger: _, ...step } = routed;
-    this.trampoline.emit(step);
+    // No event asked for it, so there is no trigger.
+    const { kind, worker, at, reason, error } = routed;
+    this.trampoline.emit({ kind, id, worker, at, reason, ...(error !== undefined && { error }) });
     return undefined;
   }
 

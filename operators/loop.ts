@@ -82,7 +82,6 @@ export function loop<T>(
       const config: LaneConfig = { settings: { ...settings, stop, reset }, trampoline, delays, places, commands, broken: fail, ...extras };
       const obeyed = toObservable(settings.commands).pipe(
         stopOnError,
-        takeUntil(stop),
         tap({
           next: (command) => {
             commands.obey(command);
@@ -91,6 +90,7 @@ export function loop<T>(
             commands.ended();
           },
         }),
+        takeUntil(stop),
       );
       const events = toObservable(source).pipe(
         stopOnError,
