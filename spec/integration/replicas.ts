@@ -32,8 +32,8 @@ export interface Replica {
   readonly ended: Promise<number | NodeJS.Signals | null>;
 }
 
-export function replica(name: string, url: string, env: NodeJS.ProcessEnv = {}): Replica {
-  const program = fileURLToPath(new URL('replica.ts', import.meta.url));
+export function replica(name: string, url: string, env: NodeJS.ProcessEnv = {}, file = 'replica.ts'): Replica {
+  const program = fileURLToPath(new URL(file, import.meta.url));
   const child = spawn(process.execPath, ['--import', 'tsx', program], {
     env: { ...process.env, DATABASE_URL: url, REPLICA: name, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
