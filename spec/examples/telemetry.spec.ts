@@ -163,8 +163,8 @@ afterAll(() => {
 
 describe('the example telemetry', () => {
   it('should have queries to check', () => {
-    expect(queries).toHaveLength(39);
-    expect(queries.filter(([from]) => from.startsWith('alert'))).toHaveLength(11);
+    expect(queries).toHaveLength(45);
+    expect(queries.filter(([from]) => from.startsWith('alert'))).toHaveLength(12);
   });
 
   it.each(queries)('should find on the endpoint every series and label that it names: %s', (_, query) => {

@@ -1,17 +1,21 @@
 import { defer, type MonoTypeOperatorFunction } from 'rxjs';
 import { expected } from '../../../operators/expected.js';
-import type { Step } from '../../../operators/types.js';
-import { type Logger, type LogLevel, noopLogger } from './logger.js';
+import type { Paused, Resumed, Step } from '../../../operators/types.js';
+import { type LogFields, type Logger, type LogLevel, noopLogger } from './logger.js';
 import { traceFields } from './logger-with-context.js';
 import { tapSafely } from '../tap-safely.js';
 import type { Tracing } from '../tracing/tracing.js';
+
+/** Why an id is dropped because somebody wants it. */
+const ON_REQUEST: readonly string[] = ['stopped', 'discarded', 'moved'];
 
 /** The least time between two warnings that events are rejected for one reason, in ms: a full queue would flood the log. */
 const QUIET = 60_000;
 
 /**
  * Logs what happens in a loop by its steps, which it passes on unchanged. `debug`: the ordinary; `warn`: an attempt that
- * failed, an id dropped, a promise abandoned, and, once a minute, events that are rejected; `error`: what ends the loop.
+ * failed, an id dropped, a promise abandoned, and, once a minute, events that are rejected; `info`: what is paused, why, and
+ * resumed (without an `id`: the whole loop); `error`: what ends the loop.
  *
  * The message is the kind of the step; `id`, `worker`, and with them `attempt`, `delay`, `error` and so on, where the step
  * has them, are the fields; `traceId` and `spanId` too, if `traces` is given and records further up.
@@ -30,7 +34,8 @@ export function logSteps(logger: Logger, traces?: Pick<Tracing, 'spanContext'>):
         const level = levelOf(step);
         if (logger.isEnabled?.(level) === false) return;
         // eslint-disable-next-line @typescript-eslint/no-unused-vars -- a logger has a time of its own
-        const { kind, at, trigger, ...fields } = step;
+        const { kind, at, trigger, ...rest } = step;
+        const fields = step.worker === -1 && (kind === 'paused' || kind === 'resumed') ? ofLoop(step) : rest;
         const stream = trigger?.stream === undefined ? undefined : { stream: trigger.stream };
         logger[level](kind, { ...fields, ...stream, ...traceFields(traces?.spanContext(step)) });
       };
@@ -47,15 +52,18 @@ function levels(): (step: Step) => LogLevel {
   return (step) => {
     switch (step.kind) {
       case 'requeued':
-        return step.failure === undefined ? 'debug' : 'warn';
+        return step.failure === undefined || step.failure === 'superseded' ? 'debug' : 'warn';
       case 'dropped':
-        // Whoever stops a loop does not want to hear of each id that waits.
-        return step.reason === 'stopped' && step.failure === undefined ? 'debug' : 'warn';
+        // Whoever stops a loop, or discards an id, does not want to hear of each one that waits.
+        return step.failure === undefined && ON_REQUEST.includes(step.reason) ? 'debug' : 'warn';
+      case 'paused':
+      case 'resumed':
+        return 'info';
       case 'abandoned':
         return 'warn';
       case 'rejected':
-        // An id that belongs to no lane here is so because the hasher says so.
-        if (step.reason === 'unrouted' || isQuiet(step.at, warned.get(step.reason))) return 'debug';
+        // An id that belongs to no lane here, or to another process, is so because somebody said so.
+        if (step.reason === 'unrouted' || step.reason === 'not_owned' || isQuiet(step.at, warned.get(step.reason))) return 'debug';
         warned.set(step.reason, step.at);
         return 'warn';
       default:
@@ -67,4 +75,9 @@ function levels(): (step: Step) => LogLevel {
 /** A warning from the future is none: the clock has been set back since. */
 function isQuiet(now: number, warned: number | undefined): boolean {
   return warned !== undefined && now >= warned && now < warned + QUIET;
+}
+
+/** It has no id, and so its fields have none. */
+function ofLoop(step: Paused | Resumed): LogFields {
+  return 'why' in step ? { why: step.why } : {};
 }

@@ -2,10 +2,17 @@ import type { Attributes, Counter, Meter, ObservableGauge } from '@opentelemetry
 import type { Step } from '../../../operators/types.js';
 import type { Observe } from './gauges.js';
 import { type LoopInstruments, loopInstruments, streamEventCounter } from './instruments.js';
-import { IdState } from '../id-state.js';
+import { MeasuredId } from './measured-id.js';
 import { BufferedCounter } from './buffered-counter.js';
+import { PauseMetrics } from './pause-metrics.js';
 import { type StreamChange, StreamMetrics } from './stream-metrics.js';
 import { WorkerMetrics } from './worker-metrics.js';
+
+/** How many may run at once, in a worker and in the loop. */
+export interface Places {
+  readonly workerConcurrency: number;
+  readonly concurrency: number;
+}
 
 /** What `recordMetrics` keeps of one loop: a little for each lane and stream, and for each id until it has converged. */
 export class LoopMetrics {
@@ -16,12 +23,14 @@ export class LoopMetrics {
   readonly #panics: BufferedCounter;
   readonly #streams = new Map<unknown, StreamMetrics>();
   readonly #workers: WorkerMetrics[] = [];
-  readonly #lives = new Map<string, IdState>();
+  readonly #pauses = new PauseMetrics();
+  readonly #ids = new Map<string, MeasuredId>();
 
   constructor(
     meter: Meter,
     readonly attributes: Attributes,
     readonly workerName: (worker: number) => string,
+    readonly places: Places,
   ) {
     this.#instruments = loopInstruments(meter);
     this.#events = streamEventCounter(meter);
@@ -33,14 +42,20 @@ export class LoopMetrics {
   }
 
   follow(step: Step): void {
-    if (step.trigger !== undefined) this.#stream(step.trigger.stream).follow(step.kind === 'rejected', step.at);
+    // That another process has the shard is no fault of the event.
+    if (step.trigger !== undefined)
+      this.#stream(step.trigger.stream).follow(step.kind === 'rejected' && step.reason !== 'not_owned', step.at);
+    if (step.kind === 'paused' || step.kind === 'resumed') {
+      this.#pauses.follow(step);
+      return;
+    }
     if (step.worker < 0) return;
     const worker = this.#worker(step.worker);
     worker.follow(step);
     if (step.kind === 'rejected') return;
     // What Go would call a panic: the reconciler did not get to report its error.
     if ('failure' in step && (step.failure === 'thrown' || step.failure === 'invalid')) this.#panics.up(step.failure);
-    this.#followLife(step, worker);
+    this.#followId(step, worker);
   }
 
   /** A stream was subscribed to, or has ended. */
@@ -58,20 +73,30 @@ export class LoopMetrics {
   }
 
   report(observe: Observe, now: number): void {
-    const { leader, oldestUnconverged } = this.#instruments.gauges;
+    const { leader, oldestUnconverged, paused, loopPaused, oldestPause, placesTaken, placesWanted } = this.#instruments.gauges;
+    let [taken, wanted] = [0, 0];
     this.#workers.forEach((worker) => {
       worker.report(observe);
+      const { ready, running } = worker.counts;
+      taken += running;
+      wanted += Math.min(ready, Math.max(this.places.workerConcurrency - running, 0));
     });
     for (const stream of this.#streams.values()) stream.report(observe, now);
+    observe(placesTaken, taken, this.attributes);
+    observe(placesWanted, taken < this.places.concurrency ? 0 : wanted, this.attributes);
+    observe(paused, this.#pauses.ids, this.attributes);
+    observe(loopPaused, Number(this.#pauses.loop), this.attributes);
+    observe(oldestPause, Math.max(now - Math.min(this.#pauses.oldest, now), 0), this.attributes);
     let oldest = now;
-    for (const { unservedSince = now } of this.#lives.values()) oldest = Math.min(oldest, unservedSince);
+    // What is paused does not converge because somebody wants it so.
+    for (const [id, { unservedSince = now }] of this.#ids) if (unservedSince < oldest && !this.#pauses.has(id)) oldest = unservedSince;
     observe(oldestUnconverged, now - oldest, this.attributes);
     if (this.leading !== undefined) observe(leader, Number(this.leading), this.attributes);
   }
 
   /** The loop is gone. What still ran has been handled as well, however it goes on. */
   end(now: number): void {
-    for (const { worker, runningSince } of this.#lives.values()) {
+    for (const { worker, runningSince } of this.#ids.values()) {
       if (runningSince !== undefined) worker.handled(Math.max(now - runningSince, 0));
     }
     this.flush();
@@ -94,11 +119,11 @@ export class LoopMetrics {
     }));
   }
 
-  #followLife(step: Step, worker: WorkerMetrics): void {
-    let life = this.#lives.get(step.id);
-    if (life === undefined) this.#lives.set(step.id, (life = new IdState(worker)));
-    const converged = life.follow(step);
+  #followId(step: Step, worker: WorkerMetrics): void {
+    let id = this.#ids.get(step.id);
+    if (id === undefined) this.#ids.set(step.id, (id = new MeasuredId(worker)));
+    const converged = id.follow(step);
     if (converged !== undefined) worker.converged(converged);
-    if (life.isOver) this.#lives.delete(step.id);
+    if (id.isOver) this.#ids.delete(step.id);
   }
 }

@@ -29,6 +29,10 @@ export interface RecordMetricsConfig {
   readonly name?: string | undefined;
   /** The attribute `workerName` of a lane, by its number; the loop's own `workerName`. Default `'default'`, as there. */
   readonly workerName?: ((worker: number) => string) | undefined;
+  /** How many ids of a worker may run at once, for the gauge of places wanted; the loop's own. Default 1, as there. */
+  readonly workerConcurrency?: number | undefined;
+  /** The same of the whole loop. Default Infinity, as there. */
+  readonly concurrency?: number | undefined;
   /** Feeds the gauge `kreconciler_leader`: 0 until it says true. Default: none, and no such gauge. */
   readonly leading?: ObservableInput<boolean> | undefined;
   /**
@@ -52,10 +56,20 @@ export interface RecordMetricsConfig {
  * ids$.pipe(reconcile(reconciler, config), recordMetrics({ meter: metrics.getMeter('dns'), name: 'zones' })).subscribe();
  */
 export function recordMetrics(config: RecordMetricsConfig = {}): MonoTypeOperatorFunction<Step> {
-  const { name, workerName = () => 'default', leading, streams, scheduler = asyncScheduler, meter: given } = config;
+  const {
+    name,
+    workerName = () => 'default',
+    workerConcurrency = 1,
+    concurrency = Infinity,
+    leading,
+    streams,
+    scheduler = asyncScheduler,
+    meter: given,
+  } = config;
   expected('meter', given, 'a Meter', given === undefined || typeof (given as Partial<Meter> | null)?.createCounter === 'function');
   expected('name', name, 'a string', name === undefined || typeof name === 'string');
   callable('workerName', workerName);
+  for (const [field, value] of Object.entries({ workerConcurrency, concurrency })) expected(field, value, 'a number >= 1', value >= 1);
   if (leading !== undefined) listenable('leading', leading);
   if (streams !== undefined) listenable('streams', streams);
   checkScheduler('scheduler', scheduler);
@@ -63,7 +77,7 @@ export function recordMetrics(config: RecordMetricsConfig = {}): MonoTypeOperato
     defer(() => {
       const meter = given ?? metrics.getMeter(SCOPE);
       if (meter === createNoopMeter()) return steps;
-      const loop = new LoopMetrics(meter, name === undefined ? {} : { controller: name }, workerName);
+      const loop = new LoopMetrics(meter, name === undefined ? {} : { controller: name }, workerName, { workerConcurrency, concurrency });
       if (leading !== undefined) loop.leading = false;
       const terms = from(leading ?? NEVER).subscribe({
         next: (leads) => {

@@ -48,7 +48,7 @@ export class WorkerMetrics {
         this.#enqueue.up('already_present');
         break;
       case 'rejected':
-        this.#enqueue.up('queue_full');
+        this.#enqueue.up(step.reason === 'full' ? 'queue_full' : step.reason);
         break;
       case 'started':
         this.#dequeue.up();

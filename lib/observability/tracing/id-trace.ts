@@ -11,8 +11,8 @@ import {
   type Tracer,
 } from '@opentelemetry/api';
 import { shown } from '../../../operators/expected.js';
-import type { Dropped, Enqueued, Merged, Requeued, Started, Trigger } from '../../../operators/types.js';
-import { link, linkTo, MOST_LINKS } from './links.js';
+import type { Dropped, Enqueued, Merged, Paused, Requeued, Started, Trigger } from '../../../operators/types.js';
+import { link, linksTo, MOST_LINKS } from './links.js';
 
 /** How many attempts a trace has at most: one that fails for weeks would be a trace that is never exported. */
 export const MOST_ATTEMPTS = 200;
@@ -52,19 +52,19 @@ export class IdTrace {
   enqueued({ trigger }: Enqueued): void {
     const isOpen = this.#root !== undefined;
     const root = this.#open(trigger);
-    if (isOpen) this.#link(root, linkTo(trigger));
+    if (isOpen) this.#link(root, linksTo(trigger));
     root.addEvent('enqueue');
   }
 
   merged({ trigger }: Merged): void {
-    const origin = linkTo(trigger);
+    const origins = linksTo(trigger);
     if (this.#root !== undefined) {
       this.#root.addEvent('merged');
-      this.#link(this.#root, origin);
+      this.#link(this.#root, origins);
     }
     if (this.#root !== undefined && this.#handle === undefined) return;
     this.#later ??= { stream: trigger?.stream, links: [] };
-    if (origin !== undefined && this.#later.links.length < MOST_LINKS) this.#later.links.push(origin);
+    for (const origin of origins) if (this.#later.links.length < MOST_LINKS) this.#later.links.push(origin);
   }
 
   started({ worker, attempt, reason }: Started): void {
@@ -90,8 +90,9 @@ export class IdTrace {
     } else {
       // The retry serves them, and its trace, this one or the next, has the links, or leads to them.
       this.#later = undefined;
-      if (this.#attempts < MOST_ATTEMPTS) this.#endHandle(failed(error));
-      else this.#continueIn(failed(error));
+      const end = failure === 'superseded' ? superseded : failed(error);
+      if (this.#attempts < MOST_ATTEMPTS) this.#endHandle(end);
+      else this.#continueIn(end);
     }
   }
 
@@ -103,6 +104,15 @@ export class IdTrace {
     this.#previous = undefined;
   }
 
+  /** Only where there is work that it holds up. */
+  paused({ why }: Paused): void {
+    this.#root?.addEvent('paused', why === undefined ? {} : { why });
+  }
+
+  resumed(): void {
+    this.#root?.addEvent('resumed');
+  }
+
   /** Nothing more will be known of it. */
   close(): void {
     this.#end(asItIs);
@@ -112,7 +122,7 @@ export class IdTrace {
     if (this.#root !== undefined) return this.#root;
     const { id } = this;
     const stream = trigger?.stream ?? this.#later?.stream;
-    const origins = [link(this.#previous), linkTo(trigger), ...(this.#later?.links ?? [])];
+    const origins = [link(this.#previous), ...linksTo(trigger), ...(this.#later?.links ?? [])];
     const links = origins.filter((origin) => origin !== undefined).slice(0, MOST_LINKS);
     this.#later = this.#previous = undefined;
     this.#links = links.length;
@@ -128,8 +138,8 @@ export class IdTrace {
     this.#end(end);
   }
 
-  #link(root: Span, origin: Link | undefined): void {
-    if (origin !== undefined && this.#links++ < MOST_LINKS) root.addLink(origin);
+  #link(root: Span, origins: readonly Link[]): void {
+    for (const origin of origins) if (this.#links++ < MOST_LINKS) root.addLink(origin);
   }
 
   #endHandle(end: (span: Span) => void): void {
@@ -146,6 +156,12 @@ export class IdTrace {
 
 function done(span: Span): void {
   span.setStatus({ code: SpanStatusCode.OK });
+  span.end();
+}
+
+/** A newer event has ended it, which is neither a success nor an error. */
+function superseded(span: Span): void {
+  span.setAttribute('superseded', true);
   span.end();
 }
 

@@ -4,9 +4,17 @@ import type { Trigger } from '../../../operators/types.js';
 /** The limit of the SDK; beyond it, it would throw the first ones away. */
 export const MOST_LINKS = 128;
 
-/** The link to the trace from which an event came, if it brought one. */
-export function linkTo(trigger: Trigger | undefined): Link | undefined {
-  return trigger?.context === undefined ? undefined : link(spanContextOf(trigger.context));
+/** The links to the traces from which an event came, and those that it has absorbed, as far as they brought one. */
+export function linksTo(trigger: Trigger | undefined): readonly Link[] {
+  if (trigger === undefined) return [];
+  const own = trigger.context === undefined ? undefined : link(spanContextOf(trigger.context));
+  const links = own === undefined ? [] : [own];
+  // It may have absorbed a million, of which only the first links count.
+  for (const absorbed of trigger.absorbed ?? []) {
+    if (links.length >= MOST_LINKS) break;
+    for (const origin of linksTo(absorbed)) links.push(origin);
+  }
+  return links;
 }
 
 export function link(context: SpanContext | undefined): Link | undefined {

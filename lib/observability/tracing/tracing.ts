@@ -57,7 +57,7 @@ export function tracing(config: TracingConfig = {}): Tracing {
   };
   const follow = (step: Step): void => {
     seen = undefined;
-    if (tracer === undefined || !isOfARun(step)) return;
+    if (tracer === undefined || !isOfAnId(step)) return;
     const known = ids.get(step.id);
     const id = known ?? new IdTrace(tracer, step.id, maxItemRetries + 1);
     const before = id.spanContext;
@@ -93,6 +93,6 @@ export function tracing(config: TracingConfig = {}): Tracing {
 }
 
 /** Whether the step belongs to the way of an id from an event to the end of its runs. */
-function isOfARun(step: Step): step is Exclude<Step, { readonly kind: 'rejected' | 'abandoned' | 'released' | 'paused' | 'resumed' }> {
-  return !['rejected', 'abandoned', 'released', 'paused', 'resumed'].includes(step.kind);
+function isOfAnId(step: Step): step is Exclude<Step, { readonly kind: 'rejected' | 'abandoned' | 'released' }> {
+  return step.id !== '' && !['rejected', 'abandoned', 'released'].includes(step.kind);
 }

@@ -62,6 +62,19 @@ describe('logSteps', () => {
     ],
     ['warn', { ...x, kind: 'abandoned' }, { id: 'x', worker: 0 }],
     ['debug', { ...x, kind: 'released' }, { id: 'x', worker: 0 }],
+    ['info', { ...x, kind: 'paused', why: 'ann: migrates it' }, { id: 'x', worker: 0, why: 'ann: migrates it' }],
+    ['info', { ...x, kind: 'resumed' }, { id: 'x', worker: 0 }],
+    ['info', { ...x, id: '', worker: -1, kind: 'paused', why: 'window' }, { why: 'window' }],
+    ['info', { ...x, id: '', worker: -1, kind: 'resumed' }, {}],
+    ['debug', { ...x, kind: 'rejected', reason: 'not_owned', trigger }, { id: 'x', worker: 0, reason: 'not_owned', stream: 'files' }],
+    ['warn', { ...x, kind: 'rejected', reason: 'paused', trigger }, { id: 'x', worker: 0, reason: 'paused', stream: 'files' }],
+    ['debug', { ...x, kind: 'dropped', attempt: 1, reason: 'discarded' }, { id: 'x', worker: 0, attempt: 1, reason: 'discarded' }],
+    ['debug', { ...x, kind: 'dropped', attempt: 1, reason: 'moved' }, { id: 'x', worker: 0, attempt: 1, reason: 'moved' }],
+    [
+      'debug',
+      { ...run, kind: 'requeued', delay: 7, failure: 'superseded' },
+      { id: 'x', worker: 0, attempt: 1, took: 5, delay: 7, failure: 'superseded' },
+    ],
   ])('logs at level %s: %o', (level, step, fields) => {
     expect(linesOf(step)).toEqual([[level, step.kind, fields]]);
   });

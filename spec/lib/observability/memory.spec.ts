@@ -3,12 +3,12 @@ import { expect, it, vi } from 'vitest';
 import { instrument, noopLogger } from 'kreconciler';
 import { reconcile, type Reconciler, TerminalError } from 'kreconciler/operators';
 import { IdTrace } from '../../../lib/observability/tracing/id-trace.js';
-import { IdState } from '../../../lib/observability/id-state.js';
+import { MeasuredId } from '../../../lib/observability/metrics/measured-id.js';
 import { meteredSdk } from '../../support/metered.js';
 import { tracedSdk } from '../../support/traced.js';
 
 it('should keep nothing of ids that are done in a loop that lives on', () => {
-  const remembered = [IdState, IdTrace].map((kind) => ({ kind, maps: new Set<Map<unknown, unknown>>() }));
+  const remembered = [MeasuredId, IdTrace].map((kind) => ({ kind, maps: new Set<Map<unknown, unknown>>() }));
   // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called with its map below
   const { set } = Map.prototype;
   vi.spyOn(Map.prototype, 'set').mockImplementation(function (this: Map<unknown, unknown>, key, value) {

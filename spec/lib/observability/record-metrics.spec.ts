@@ -1,7 +1,7 @@
 import { metrics } from '@opentelemetry/api';
-import { concat, from, NEVER, Observable, of, Subject, throwError } from 'rxjs';
+import { concat, from, NEVER, Observable, of, Subject, throwError, VirtualTimeScheduler } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { recordMetrics } from 'kreconciler';
+import { recordMetrics, type RecordMetricsConfig } from 'kreconciler';
 import { reconcile, type Reconciler, type Result, type Step, TerminalError } from 'kreconciler/operators';
 import { deferred } from '../../support/deferred.js';
 import { measured } from '../../support/measured.js';
@@ -135,6 +135,77 @@ describe('recordMetrics', () => {
       expect(found.length > 0).toBe(overflows);
     },
   );
+
+  /** Shows each step, and then asks for a gauge at `now`. */
+  async function gaugesAfter(steps: readonly Step[], now: number, config: RecordMetricsConfig = {}): Promise<(name: string) => number> {
+    const { meter, collect } = meteredSdk();
+    const scheduler = new VirtualTimeScheduler();
+    scheduler.frame = now;
+    const subscription = concat(from(steps), NEVER)
+      .pipe(recordMetrics({ meter, scheduler, ...config }))
+      .subscribe();
+    const metrics = await collect();
+    subscription.unsubscribe();
+    return (name) => total(metrics, `kreconciler_${name}`);
+  }
+
+  const at = (at: number, id = 'web', worker = 0) => ({ id, worker, at });
+
+  it('counts what is paused, and for how long, and lets it not pass for what does not converge', async () => {
+    const asked: Step[] = [
+      { ...at(10), kind: 'enqueued', reason: 'event', trigger: { id: 'web' } },
+      { ...at(50, 'api'), kind: 'enqueued', reason: 'event', trigger: { id: 'api' } },
+    ];
+    const paused: Step[] = [...asked, { ...at(20), kind: 'paused', why: 'ann' }, { ...at(30, 'idle'), kind: 'paused' }];
+    const ids = await gaugesAfter(paused, 100);
+    expect([ids('paused'), ids('loop_paused'), ids('oldest_pause_millis'), ids('oldest_unconverged_millis')]).toEqual([2, 0, 80, 50]);
+    const loop = await gaugesAfter([...paused, { ...at(40), kind: 'resumed' }, { ...at(15, '', -1), kind: 'paused' }], 100);
+    expect([loop('paused'), loop('loop_paused'), loop('oldest_pause_millis'), loop('oldest_unconverged_millis')]).toEqual([1, 1, 85, 0]);
+    const none = await gaugesAfter([...paused, { ...at(40), kind: 'resumed' }, { ...at(40, 'idle'), kind: 'resumed' }], 100);
+    expect([none('paused'), none('loop_paused'), none('oldest_pause_millis'), none('oldest_unconverged_millis')]).toEqual([0, 0, 0, 90]);
+  });
+
+  it('counts places that are taken and wanted, by workers that have one free while the loop has none', async () => {
+    const enqueued = (id: string, worker: number): Step => ({ ...at(0, id, worker), kind: 'enqueued', reason: 'event' });
+    const started = (id: string, worker: number): Step => ({
+      ...at(0, id, worker),
+      kind: 'started',
+      attempt: 1,
+      reason: 'event',
+      streams: [],
+      waited: 0,
+    });
+    const ids: [string, number][] = [
+      ['web', 0],
+      ['api', 0],
+      ['db', 1],
+    ];
+    const steps = [...ids.map(([id, worker]) => enqueued(id, worker)), ...ids.map(([id, worker]) => started(id, worker))];
+    const more = [...steps, enqueued('mail', 0), enqueued('cache', 1), enqueued('proxy', 1)];
+    const full = await gaugesAfter(more, 0, { workerConcurrency: 2, concurrency: 3 });
+    expect([full('running'), full('places_taken'), full('places_wanted')]).toEqual([3, 3, 1]);
+    const free = await gaugesAfter(more, 0, { workerConcurrency: 2, concurrency: 4 });
+    expect([free('places_taken'), free('places_wanted')]).toEqual([3, 0]);
+  });
+
+  it('counts apart what another process owns, which is no error of its stream, and what was superseded, which is none of its run', async () => {
+    const { meter, collect } = meteredSdk();
+    const trigger = { id: 'web', stream: 'files' };
+    const steps: Step[] = [
+      { ...at(0), kind: 'rejected', reason: 'not_owned', trigger },
+      { ...at(0), kind: 'rejected', reason: 'paused', trigger },
+      { ...at(0), kind: 'requeued', attempt: 1, took: 1, delay: 1, failure: 'superseded' },
+      { ...at(0), kind: 'dropped', attempt: 1, reason: 'moved' },
+      { ...at(0), kind: 'dropped', attempt: 1, reason: 'discarded' },
+    ];
+    from(steps).pipe(recordMetrics({ meter })).subscribe();
+    const metrics = await collect();
+    expect(series(metrics, 'kreconciler_enqueue').map(({ attributes }) => attributes['status'])).toEqual(['not_owned', 'paused']);
+    expect(series(metrics, 'kreconciler_stream_event_count').map(({ attributes }) => attributes['error'])).toEqual([false, true]);
+    const results = ['superseded_requeue', 'drop_moved', 'drop_discarded'];
+    expect(series(metrics, 'kreconciler_handle_result').map(({ attributes }) => attributes['result'])).toEqual(results);
+    expect(series(metrics, 'kreconciler_handle_millis')).toEqual([{ attributes: { ...LANE, error: false }, value: 1 }]);
+  });
 
   it('counts events by stream, and what became of them by lane', async () => {
     const { events, pass, collect } = measured(() => NEVER, { workerQueueSize: 1, workerHasher: (id) => (id === 'elsewhere' ? -1 : 0) });

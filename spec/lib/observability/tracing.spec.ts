@@ -452,6 +452,13 @@ describe('the links of a trace', () => {
     }
   });
 
+  it('lead to the events that one has absorbed, too', () => {
+    const { events, spans } = traced(() => undefined);
+    const absorbed = [{ id: 'web', context: inContext(2) }, { id: 'web' }, { id: 'web', absorbed: [{ id: 'web', context: inContext(3) }] }];
+    events.next({ id: 'web', context: inContext(1), absorbed });
+    expect(linked(spans('reconcile')[0]!)).toEqual([1, 2, 3].map((n) => origin(n).traceId));
+  });
+
   it('may be unreadable without harm', () => {
     propagation.setGlobalPropagator({
       inject: () => undefined,
@@ -463,6 +470,36 @@ describe('the links of a trace', () => {
     const { events, kinds } = traced(() => undefined);
     events.next({ id: 'x', context: {} });
     expect(kinds()).toEqual(['enqueued', 'started', 'succeeded']);
+  });
+});
+
+describe('steps that no event made', () => {
+  const base = { id: 'web', worker: 0, at: 0 };
+  const follow = (...steps: Step[]) => {
+    const { tracer, spans, balance } = tracedSdk();
+    of(...steps)
+      .pipe(tracing({ tracer }).record())
+      .subscribe();
+    expect(balance.started).toBe(balance.ended);
+    return spans;
+  };
+  const enqueued: Step = { ...base, kind: 'enqueued', reason: 'event' };
+  const started: Step = { ...base, kind: 'started', attempt: 1, reason: 'event', streams: [], waited: 0 };
+
+  it('should be events of the trace that they hold up, and make none of their own', () => {
+    expect(follow({ ...base, kind: 'paused' }, { ...base, id: '', worker: -1, kind: 'paused' })()).toEqual([]);
+    const [root] = follow(enqueued, { ...base, kind: 'paused', why: 'ann' }, { ...base, kind: 'resumed' })();
+    expect(root!.events.map(({ name, attributes }) => [name, attributes])).toEqual([
+      ['enqueue', {}],
+      ['paused', { why: 'ann' }],
+      ['resumed', {}],
+    ]);
+  });
+
+  it('should not make an error of a run that was superseded', () => {
+    const superseded: Step = { ...base, kind: 'requeued', attempt: 1, took: 1, delay: 1, failure: 'superseded' };
+    const [handle] = follow(enqueued, started, superseded)('handle');
+    expect(handle).toMatchObject({ attributes: { superseded: true }, status: { code: SpanStatusCode.UNSET }, events: [] });
   });
 });
 
