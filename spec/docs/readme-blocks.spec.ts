@@ -9,6 +9,7 @@ import { concat, lastValueFrom, map, NEVER, type Observable, of, Subject, throwE
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import winston from 'winston';
 import {
+  type Command,
   type Config,
   Controller,
   type ControllerContext,
@@ -260,6 +261,49 @@ describe('lib/README.md', () => {
     ]);
     expect(rendered).toEqual(['page']);
     events$.complete();
+  });
+
+  it('should show how to ask for an id, and to hear when it is right', async () => {
+    const begun: string[] = [];
+    const reconciler: Reconciler = async (id, { attempt }) => {
+      begun.push(`${id} ${attempt}`);
+      if (attempt === 1) throw new Error('not yet');
+    };
+    const controller = new Controller(QUIET, reconciler, { none: NEVER });
+    const stop = new AbortController();
+    const running = controller.run(stop.signal);
+    const asked = ran('ask', { controller });
+    await vi.advanceTimersByTimeAsync(1000);
+    await asked;
+    expect(begun).toEqual(['web 1', 'web 2']);
+    stop.abort();
+    await running;
+  });
+
+  it('should show commands, and what they make of ids', async () => {
+    const printed: string[] = [];
+    const reconciler: Reconciler = async (id) => {
+      if (id === 'db') throw new Error('down');
+    };
+    const ids$ = new Subject<string>();
+    const log = (kind: string, id: string): void => {
+      printed.push(`${kind} ${id}`);
+      if (kind === 'paused') ids$.next('web');
+    };
+    const given = { reconciler, ids$: concat(of('db'), ids$), console: { log } };
+    const { commands$ } = (await ran('commands', given, ['commands$'])) as { commands$: Subject<Command> };
+    await vi.advanceTimersByTimeAsync(0);
+    expect(printed.filter((line) => line.endsWith('web'))).toEqual([
+      'paused web',
+      'merged web',
+      'resumed web',
+      'enqueued web',
+      'started web',
+      'succeeded web',
+    ]);
+    expect(printed.filter((line) => line.endsWith('db'))).toContain('dropped db');
+    commands$.complete();
+    ids$.complete();
   });
 
   it('should show messages of a broker that are acknowledged once their id is reconciled', async () => {

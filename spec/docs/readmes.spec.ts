@@ -105,7 +105,7 @@ describe('The front page', () => {
     }
   });
 
-  it.each(['enqueued', 'merged', 'rejected', 'started', 'succeeded', 'requeued', 'dropped', 'abandoned', 'released'])(
+  it.each(['enqueued', 'merged', 'rejected', 'started', 'succeeded', 'requeued', 'dropped', 'abandoned', 'released', 'paused', 'resumed'])(
     'should explain each kind of step: %s',
     (kind) => {
       expect(rows.some(([name]) => name?.includes(`\`${kind}\``))).toBe(true);

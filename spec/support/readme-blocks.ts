@@ -16,11 +16,12 @@ const TAKEN_FOR_GRANTED = `
     type Step = engine.Step;
     type Trigger = engine.Trigger;
     type EventStream = all.EventStream;
+    type Command = engine.Command;
     type JsMsg = Message;
     const { context }: typeof api;
     const { it, expect }: typeof vitest;
     const { acknowledge, byPriority, debounceById, fair, logSteps, recordMetrics, tracing, RetryError, constant, loop, reconcile, resync, route, Controller }: typeof all;
-    const { debounceTime, defer, EMPTY, filter, from, fromEvent, groupBy, lastValueFrom, map, mergeMap, of, retry, tap, timer }: typeof rxjs;
+    const { debounceTime, defer, EMPTY, filter, from, fromEvent, groupBy, lastValueFrom, map, mergeMap, of, retry, Subject, tap, timer }: typeof rxjs;
     const changes$: rxjs.Observable<string>;
     const ids$: rxjs.Observable<string>;
     const requests$: rxjs.Observable<string>;
