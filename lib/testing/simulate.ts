@@ -1,13 +1,14 @@
 import { callable } from '../../operators/config.js';
 import { expected } from '../../operators/expected.js';
 import type { Step } from '../../operators/types.js';
+import { describeError } from '../describe-error.js';
 import { drawFor } from './simulation/draw.js';
 import { type ScenarioFailure, ScenarioError } from './simulation/failure.js';
 import { SimulationError } from './simulation/report.js';
 import type { FaultKind, Scenario } from './simulation/scenario.js';
 import { FAULTS, byMoment, planned, type Schedule } from './simulation/schedule.js';
 import { shrunk } from './simulation/shrink.js';
-import { Simulation } from './simulation/simulation.js';
+import { type Recorder, Simulation } from './simulation/simulation.js';
 
 /** How {@link simulate} searches. */
 export interface SimulateConfig {
@@ -50,7 +51,9 @@ export interface SimulateReport {
  * @example
  * it('should keep one machine an id', () => simulate(machines, { runs: 10_000 }));
  */
-export async function simulate<W>(scenario: Scenario<W>, config: SimulateConfig = {}): Promise<SimulateReport> {
+export async function simulate<W, V extends object>(given: Scenario<W, V>, config: SimulateConfig = {}): Promise<SimulateReport> {
+  // What the values are is of no concern from here on.
+  const scenario = given as Scenario<W>;
   const { seed = 1, events = 12, faults = 6, schedule } = config;
   const { runs = config.seed === undefined && schedule === undefined ? 1000 : 1 } = config;
   check(scenario, config);
@@ -69,22 +72,33 @@ export async function simulate<W>(scenario: Scenario<W>, config: SimulateConfig 
     report.runs++;
     report.changes += found.changes.length;
     report.faults += found.faults.length;
-    const failure = await new Simulation(scenario, found, runSeed).run();
+    const failure = await run(scenario, found, runSeed);
     if (failure !== undefined) throw await explained(scenario, found, runSeed, failure, report.runs);
   }
   return report;
 }
 
+async function run<W>(scenario: Scenario<W>, schedule: Schedule, seed: number, recorder?: Recorder): Promise<ScenarioFailure | undefined> {
+  try {
+    return await new Simulation(scenario, schedule, seed, recorder).run();
+  } catch (error) {
+    if (error instanceof ScenarioError) throw error;
+    throw new ScenarioError(`A function of the scenario threw, with seed ${String(seed)}: ${describeError(error).message}`, {
+      cause: error,
+    });
+  }
+}
+
 /** Finds the smallest schedule that fails in the same way, and runs it once more to see what happens. */
 async function explained<W>(scenario: Scenario<W>, found: Schedule, seed: number, failure: ScenarioFailure, runs: number): Promise<Error> {
-  const smallest = await shrunk(found, async (schedule) => (await new Simulation(scenario, schedule, seed).run())?.what === failure.what);
+  const smallest = await shrunk(found, async (schedule) => (await run(scenario, schedule, seed))?.what === failure.what);
   const log: string[] = [];
   const steps: Step[][] = [];
   const recorder = {
     note: (at: number, text: string) => log.push(`${String(at)} ms  ${text}`),
     step: (step: Step, replica: number) => (steps[replica] ??= []).push(step),
   };
-  const again = await new Simulation(scenario, smallest, seed, recorder).run();
+  const again = await run(scenario, smallest, seed, recorder);
   if (again?.what !== failure.what) {
     return new ScenarioError(
       `The scenario is not deterministic: with seed ${String(seed)} ${failure.what}, and the next time it did not. Look for random numbers, clocks, and memory outside of the reconciler's function`,
@@ -94,7 +108,7 @@ async function explained<W>(scenario: Scenario<W>, found: Schedule, seed: number
 }
 
 async function checkQuiet<W>(scenario: Scenario<W>, seed: number): Promise<void> {
-  const failure = await new Simulation(scenario, { changes: [], faults: [] }, seed).run();
+  const failure = await run(scenario, { changes: [], faults: [] }, seed);
   if (failure === undefined) return;
   throw new ScenarioError(
     `Expected the scenario to converge if it is left alone, but without a change and without a fault ${failure.what}: look at \`world\`, \`converged\`, and whether a stream lists what is not right from the start`,

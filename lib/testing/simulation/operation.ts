@@ -1,4 +1,6 @@
+import { isPromiseLike } from '../../../operators/observable-input.js';
 import { describeError } from '../../describe-error.js';
+import { lateAnswer } from './late-answer.js';
 import type { Timer } from '../virtual-scheduler.js';
 import type { Fault } from './schedule.js';
 import type { Caller } from './environment.js';
@@ -46,12 +48,15 @@ export class Operation<W, T> implements Timer {
     }
     let value: T;
     try {
-      value = this.isEffect
-        ? this.fn(environment.world, environment.elapsed)
-        : environment.copy(this.fn(environment.seen, environment.elapsed));
+      value = this.fn(this.isEffect ? environment.world : environment.seen, environment.elapsed);
+      if (!this.isEffect && !isPromiseLike(value)) value = environment.copy(value);
     } catch (error) {
       this.#note(` throws ${describeError(error).message}`);
       this.#failed(error);
+      return;
+    }
+    if (isPromiseLike(value)) {
+      environment.misused(lateAnswer(`the function that \`${id}\` gave to \`${name}\``, value));
       return;
     }
     this.#note(NOTES[fault?.kind ?? ''] ?? '');

@@ -43,14 +43,13 @@ export interface ArbitraryLike<V> {
 }
 
 /** A change of the world from outside: what it does to the world; what it returns becomes the `message` of its event. */
-export type Change<W> =
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- each change has values of its own type
+export type Change<W, V = any> =
   | ((world: W, id: string, random: Random) => unknown)
   | {
-      // eslint-disable-next-line @typescript-eslint/no-explicit-any -- each change has values of its own type
-      readonly values: ArbitraryLike<any>;
+      readonly values: ArbitraryLike<V>;
       /** Does it, with one of the values. */
-      // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the same
-      readonly apply: (world: W, id: string, value: any) => unknown;
+      readonly apply: (world: W, id: string, value: NoInfer<V>) => unknown;
     };
 
 /** An event stream of a simulated world. */
@@ -87,10 +86,16 @@ export interface SimulationContext<W> extends ReconcileContext {
  * A world, a reconciler that keeps it right, and what "right" means. All of its functions must be deterministic: no
  * `Math.random`, no `Date.now`, no I/O.
  *
+ * They answer at once: there is no promise to wait for.
+ *
  * The world is plain data (objects, arrays, Maps, Sets, primitives), or brings a `clone`. The functions that look at it or
  * change it are given `at`, the time that has passed, beside it.
+ *
+ * @typeParam W - the world
+ * @typeParam V - by change, of what its values are; {@link simulate} infers it
  */
-export interface Scenario<W> {
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- where it is written down, and not inferred, it is written without
+export interface Scenario<W, V extends object = Record<string, any>> {
   /** The ids that change. Default `['a', 'b', 'c']`. */
   readonly ids?: readonly string[] | undefined;
   /** The initial state. It must converge if it is left alone. */
@@ -98,7 +103,7 @@ export interface Scenario<W> {
   /** Copies the world, or a part of it that was read. Default: copies plain data. */
   readonly clone?: (<T>(value: T) => T) | undefined;
   /** What may happen to an id from outside, by name. */
-  readonly changes: Readonly<Record<string, Change<W>>>;
+  readonly changes: { readonly [K in keyof V]: Change<W, V[K]> };
   /** The event streams, by name. */
   readonly streams: Readonly<Record<string, SimulatedStream<W>>>;
   /** Starts a process: called again after each crash, and for each replica. What it declares is the memory of the process. */

@@ -1,17 +1,20 @@
 import { exponential } from '../../../operators/backoff.js';
 import { type ReconcileSettings, reconcileSettings } from '../../../operators/config.js';
+import { shown } from '../../../operators/expected.js';
+import { isPromiseLike } from '../../../operators/observable-input.js';
 import type { Step, Trigger } from '../../../operators/types.js';
 import { describeError } from '../../describe-error.js';
 import { greatest } from '../extremes.js';
 import { settle } from '../settle.js';
 import { type Timer, VirtualScheduler } from '../virtual-scheduler.js';
 import { clone } from './clone.js';
+import { lateAnswer } from './late-answer.js';
 import { SimulatedEventStream } from './simulated-event-stream.js';
 import { type ScenarioFailure, ScenarioError } from './failure.js';
 import { randomFrom } from './random.js';
 import { PlannedChanges } from './planned-changes.js';
 import { Replica } from './replica.js';
-import type { Random, Scenario, SimulatedStream } from './scenario.js';
+import type { Change, Random, Scenario, SimulatedStream } from './scenario.js';
 import type { SimulationEnvironment } from './environment.js';
 import { type Fault, type PlannedChange, type Schedule, tieOf } from './schedule.js';
 
@@ -79,6 +82,7 @@ export class Simulation<W> implements SimulationEnvironment<W> {
     const { streams, config, bound = 600_000, stay = 120_000, invariants = {} } = scenario;
     this.random = randomFrom(~seed);
     this.world = scenario.world(this.random);
+    if (isPromiseLike(this.world)) throw new ScenarioError(lateAnswer('`world`', this.world));
     const loopConfig = typeof config === 'function' ? config(this.random, this.world) : (config ?? {});
     const { delayResolution = 250 } = loopConfig;
     this.settings = reconcileSettings({
@@ -172,14 +176,15 @@ export class Simulation<W> implements SimulationEnvironment<W> {
     this.#isDirty = true;
     for (const stream of this.#watches.get(name) ?? []) stream.emit(id, message, this.#faultOf(this.#events.get(id)));
     for (const [invariant, holds] of this.#invariants) {
-      if (!holds(this.world, this.elapsed)) this.fail(`the invariant "${invariant}" broke`);
+      if (this.#ask(`the invariant "${invariant}"`, holds) === false) this.fail(`the invariant "${invariant}" broke`);
     }
   }
 
   stepped(step: Step, replica: number, process: number): void {
     this.recorder?.step({ ...step, at: this.elapsed }, replica);
     try {
-      this.scenario.onStep?.(step, this.world, this.elapsed, process);
+      const answer: unknown = this.scenario.onStep?.(step, this.world, this.elapsed, process);
+      if (isPromiseLike(answer)) this.misused(lateAnswer('`onStep`', answer));
     } catch (error) {
       this.fail(`\`onStep\` threw: ${describeError(error).message}`, error);
     }
@@ -213,7 +218,7 @@ export class Simulation<W> implements SimulationEnvironment<W> {
       }
       if (this.#isCalm && this.#isDirty && next > scheduler.elapsed) {
         this.#isDirty = false;
-        const isConverged = this.scenario.converged(this.world, scheduler.elapsed);
+        const isConverged = this.#ask('`converged`', this.scenario.converged) === true;
         if (isConverged && since === undefined) limit = (since = scheduler.elapsed) + this.#stay;
         if (!isConverged && since !== undefined) this.fail('the world converged, and did not stay so');
       }
@@ -243,12 +248,28 @@ export class Simulation<W> implements SimulationEnvironment<W> {
   }
 
   #change({ id, name, value }: PlannedChange): void {
-    const change = this.scenario.changes[name];
+    const changes: Readonly<Record<string, Change<W> | undefined>> = this.scenario.changes;
+    const change = changes[name];
     if (change === undefined) throw new ScenarioError(`Expected the scenario to have the change \`${name}\` of the schedule`);
     this.note(`${id}: ${name} (from outside)`);
     const message =
       typeof change === 'function' ? change(this.world, id, randomFrom(value as number)) : change.apply(this.world, id, value);
+    if (isPromiseLike(message)) throw new ScenarioError(lateAnswer(`the change \`${name}\``, message));
     this.touched(name, id, message);
+  }
+
+  /** What `holds` says of the world; undefined if it has gone wrong. */
+  #ask(name: string, holds: (world: W, at: number) => boolean): boolean | undefined {
+    let answer: unknown;
+    try {
+      answer = holds(this.world, this.elapsed);
+    } catch (error) {
+      this.fail(`${name} threw: ${describeError(error).message}`, error);
+      return undefined;
+    }
+    if (typeof answer === 'boolean') return answer;
+    this.misused(isPromiseLike(answer) ? lateAnswer(name, answer) : `Expected ${name} to answer true or false, got ${shown(answer)}`);
+    return undefined;
   }
 
   #strike({ kind, ms }: Fault): void {

@@ -80,6 +80,35 @@ describe('simulate', () => {
     );
   });
 
+  it.each<[string, Partial<Scenario<World>>]>([
+    [
+      'the invariant "small"',
+      {
+        invariants: {
+          small: ({ actual }) => {
+            if (Object.values(actual).some((size) => size > 7)) throw new Error('too large');
+            return true;
+          },
+        },
+      },
+    ],
+    [
+      '`converged`',
+      {
+        converged: ({ wanted, actual }) => {
+          if (Object.values(actual).some((size) => size > 7)) throw new Error('too large');
+          return Object.keys(wanted).every((id) => wanted[id] === actual[id]);
+        },
+      },
+    ],
+  ])('should report seed and smallest schedule also if %s throws', async (name, changed) => {
+    const { message, seed, schedule, cause } = await failing(world(changed), { runs: 100 });
+    expect(message.toLowerCase()).toContain(`${name} threw: too large, at`);
+    expect(message).toContain(`simulate(scenario, { seed: ${seed} })`);
+    expect(schedule.changes).toHaveLength(1);
+    expect(cause).toEqual(new Error('too large'));
+  });
+
   it('should take its seed as given: 1,000 runs from 1 on, or one run of a given one', async () => {
     expect((await simulate(world(), { runs: 3 })).runs).toBe(3);
     expect((await simulate(world(), { seed: 77 })).runs).toBe(1);
@@ -287,6 +316,57 @@ describe('simulate', () => {
               }).pipe(ignoreElements()),
         },
         /`resize` of `.` was called after the Observable around it was cut off.*the loop may have started `.` again\. Return its promise instead/,
+      ],
+      [
+        'if `converged` is asynchronous',
+        { converged: (async () => false) as never },
+        /Expected `converged` to answer at once, got a promise/,
+      ],
+      [
+        'if `converged` answers neither true nor false',
+        { converged: (() => 5) as never },
+        /Expected `converged` to answer true or false, got `5`/,
+      ],
+      [
+        'if an invariant is asynchronous',
+        { invariants: { sane: (async () => false) as never } },
+        /Expected the invariant "sane" to answer at once/,
+      ],
+      [
+        'if an invariant rejects',
+        {
+          invariants: {
+            sane: (async () => {
+              throw new Error('late');
+            }) as never,
+          },
+        },
+        /Expected the invariant "sane" to answer at once/,
+      ],
+      ['if `world` is asynchronous', { world: (async () => ({})) as never }, /Expected `world` to answer at once/],
+      ['if `onStep` is asynchronous', { onStep: (async () => undefined) as never }, /Expected `onStep` to answer at once/],
+      ['if a change is asynchronous', { changes: { scale: async () => undefined } }, /Expected the change `scale` to answer at once/],
+      [
+        'if an effect is asynchronous',
+        {
+          reconciler:
+            () =>
+            async (_, { effect }) => {
+              await effect('resize', async () => undefined);
+            },
+        },
+        /Expected the function that `.` gave to `resize` to answer at once/,
+      ],
+      [
+        'if a change throws',
+        {
+          changes: {
+            scale: () => {
+              throw new Error('no such thing');
+            },
+          },
+        },
+        /A function of the scenario threw, with seed \d+: no such thing/,
       ],
       [
         'if it is not deterministic',
