@@ -1,6 +1,5 @@
-/** The gRPC codes by which etcd says that another try, perhaps at another member, may succeed. */
-const DEADLINE_EXCEEDED = 4;
-const UNAVAILABLE = 14;
+/** The gRPC codes by which etcd says that another try may succeed: cancelled (it is shutting down), too late, unavailable. */
+const TRANSIENT: readonly unknown[] = [1, 4, 14];
 
 /** What etcd answers instead of what it was asked for, with the code that gRPC has for it. */
 export class EtcdError extends Error {
@@ -21,7 +20,5 @@ export class UnavailableError extends Error {
 
 /** Whether the same request may succeed some time later, or at another member. */
 export function isTransient(error: unknown): boolean {
-  return (
-    error instanceof UnavailableError || (error instanceof EtcdError && (error.code === UNAVAILABLE || error.code === DEADLINE_EXCEEDED))
-  );
+  return error instanceof UnavailableError || (error instanceof EtcdError && TRANSIENT.includes(error.code));
 }
