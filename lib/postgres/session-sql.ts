@@ -32,7 +32,7 @@ export function prepare(times: Times): Statement {
  * by, and gives up `deadline` later; PostgreSQL's clock started up to another `deadline` before, at the last answer that it
  * sent.
  */
-export function silence({ heartbeat, deadline, retry }: Times): number {
+function silence({ heartbeat, deadline, retry }: Times): number {
   return Math.max(heartbeat, 1.2 * retry) + 2 * deadline;
 }
 

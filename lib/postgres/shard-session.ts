@@ -3,6 +3,7 @@ import {
   concatMap,
   finalize,
   NEVER,
+  of,
   type Observable,
   ReplaySubject,
   retry,
@@ -101,8 +102,9 @@ export class ShardSession {
   #seeThrough(request: (locks: ShardLocks) => Observable<unknown>, done: () => unknown = () => undefined): void {
     const { retry: pause, scheduler } = this.#settings;
     const tried = this.locks.pipe(
+      // Inside: until it is done the session must stay open, and once that is lost there is nothing to be done.
+      switchMap((locks) => concat(request(locks).pipe(retry({ delay: () => after(pause, scheduler) })), of(undefined))),
       take(1),
-      concatMap((locks) => request(locks).pipe(retry({ delay: () => after(pause, scheduler) }))),
       finalize(done),
     );
     tried.subscribe({ error: () => undefined });

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { type Subscription, tap } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Controller, noopLogger, observability, type ControllerContext } from 'kreconciler';
 import * as postgres from 'kreconciler/postgres';
@@ -47,5 +48,30 @@ describe('lib/postgres/README.md', () => {
     await vi.waitFor(() => expect(heard).toContainEqual({ id: 'order-2', term: 1 }), { timeout: 30_000 });
     stop.abort();
     await running;
+  });
+
+  it('should show a member that is given all shards where it is alone, and holds them after it has left', async () => {
+    const granted: number[] = [];
+    const quiet = observability({ logger: noopLogger });
+    const { membership } = (await ran(
+      'shards',
+      { process: { env: { DATABASE_URL: server.url } }, console: { log: () => undefined } },
+      ['membership'],
+      {
+        'kreconciler/postgres': {
+          shards: (config: postgres.ShardsConfig) => {
+            const owned = postgres.shards({ observability: quiet, ...config, retry: 50 });
+            return { ...owned, holdings: owned.holdings.pipe(tap(({ shard }) => granted.push(shard))) };
+          },
+        },
+      },
+    )) as { membership: Subscription };
+    await vi.waitFor(() => expect(granted).toHaveLength(64), { timeout: 30_000 });
+    membership.unsubscribe();
+    const client = new pg.Client({ connectionString: server.url });
+    await client.connect();
+    const { rows } = await client.query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'`);
+    expect(rows).toHaveLength(64);
+    await client.end();
   });
 });
