@@ -18,6 +18,7 @@ import {
 } from 'rxjs';
 import type { LaneConfig } from '../operators/lane.js';
 import { reconcileWith } from '../operators/reconcile.js';
+import { checkCommand, type Command } from '../operators/command.js';
 import { callable } from '../operators/config.js';
 import { expected, expectedObject } from '../operators/expected.js';
 import type { Reconciler, Step, Trigger } from '../operators/types.js';
@@ -28,7 +29,9 @@ import { type Config, type Settings, settings } from './config.js';
 import { type ControllerContext, controllerContext } from './controller-context.js';
 import { checkEventStreams, type EventStream, eventStream } from './event-stream.js';
 import { rememberUntil } from './remember-until.js';
+import { Notes } from './notes.js';
 import { Requests } from './requests.js';
+import { fromInput } from './from-input.js';
 import { SafeObservable } from './safe-observable.js';
 import { inspect, type Inspection } from './inspect.js';
 import { Leadership } from './leadership.js';
@@ -79,6 +82,10 @@ export class Controller {
   readonly #completed = new Set<string>();
   readonly #changes = new Subject<StreamChange>();
   readonly #queues: Workqueue[] = [];
+  readonly #notes = new Notes();
+  readonly #commands = new Subject<Command>();
+  /** Those that were given before `run`. */
+  readonly #earlyCommands: Command[] = [];
   /** The events of {@link Controller.reconcile}, and who waits for them. */
   readonly #asked = new Subject<Trigger>();
   readonly #requests = new Requests();
@@ -112,6 +119,7 @@ export class Controller {
     if (this.#hasRun) throw new Error('This controller has been run already; make a new one');
     this.#hasRun = true;
     const done = this.#loop(aborted(signal)).forEach((step) => {
+      this.#notes.enter(step);
       this.#requests.enter(step);
       this.#steps.next(step);
     });
@@ -165,15 +173,62 @@ export class Controller {
     });
   }
 
+  /**
+   * Pauses `id`, or without one the whole loop: what runs may end, nothing starts, and what comes meanwhile is remembered. The pause
+   * of the loop and that of an id are two. It outlives terms, and belongs to this process: a lasting one comes through
+   * `config.commands` from a store that all replicas hear. Harmless before `run` (it counts from the start), twice, or after the end.
+   *
+   * @param why - for the step, the log, and `inspect()`
+   * @throws TypeError if an argument is unusable
+   * @example
+   * controller.pause('web', 'moving house');
+   */
+  pause(id?: string, why?: string): void {
+    this.#command({ kind: 'pause', id, why });
+  }
+
+  /**
+   * Lifts the pause of `id`, or without one that of the whole loop; what came or fell due meanwhile is ready at once.
+   *
+   * @throws TypeError if `id` is no non-empty string
+   */
+  resume(id?: string): void {
+    this.#command({ kind: 'resume', id });
+  }
+
+  /**
+   * Forgets what `id` has to do: its retries, its wake-up and what came for it. A run that is on goes on. A pause stays.
+   *
+   * @throws TypeError if `id` is no non-empty string
+   */
+  discard(id: string): void {
+    this.#command({ kind: 'discard', id });
+  }
+
   /** What is ready, running, waiting and abandoned just now, and whether this process leads. */
   inspect(): Inspection {
-    return inspect(this.#leadership.term !== undefined, this.#queues, [...this.#completed]);
+    return inspect(this.#leadership.term !== undefined, this.#queues, this.#notes, [...this.#completed]);
+  }
+
+  #command(command: Command): void {
+    checkCommand(command);
+    if (this.#commands.observed) this.#commands.next(command);
+    else if (!this.#hasRun) this.#earlyCommands.push(command);
   }
 
   /** One loop lives over all terms, with the streams gated in front of it, so that an id stays serial across them (L7). */
   #loop(stop: Observable<unknown>): Observable<Step> {
     const { leads, lost } = this.#leadership;
-    const settings = { ...this.#settings, reset: merge(lost, this.#settings.reset), stop: merge(stop, this.#settings.stop) };
+    const settings = {
+      ...this.#settings,
+      reset: merge(lost, fromInput(this.#settings.reset)),
+      stop: merge(stop, fromInput(this.#settings.stop)),
+      commands: merge(
+        this.#commands,
+        defer(() => this.#earlyCommands.splice(0)),
+        fromInput(this.#settings.commands),
+      ),
+    };
     const telemetry = instrument(settings.observability, { ...settings, leading: leads, streams: this.#changes });
     const context: Pick<LaneConfig, 'Context' | 'inspector'> = {
       Context: controllerContext(telemetry.loggerFor, () => this.#leadership.term?.term),

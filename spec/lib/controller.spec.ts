@@ -487,14 +487,15 @@ describe('Controller', () => {
       expect(controller.inspect()).toEqual({ leading: false, ready: 0, running: 0, waiting: 0, abandoned: 0, workers: [], ids: [] });
       controller.becomeLeader();
       const counts = { ready: 1, running: 1, waiting: 1, abandoned: 0 };
+      const fresh = { worker: 0, attempt: 1, failures: 0, reason: 'event', streams: ['a'] };
       expect(controller.inspect()).toEqual({
         leading: true,
         ...counts,
         workers: [{ worker: 0, ...counts }],
         ids: [
-          { id: 'poll', worker: 0, state: 'waiting', attempt: 1, until: 71_000 },
-          { id: 'x', worker: 0, state: 'running', attempt: 1 },
-          { id: 'y', worker: 0, state: 'ready', attempt: 1 },
+          { ...fresh, id: 'poll', state: 'waiting', reason: 'requeue', streams: [], until: 71_000, heldBy: 'requeue' },
+          { ...fresh, id: 'x', state: 'running', since: 10_500 },
+          { ...fresh, id: 'y', state: 'ready', since: 10_500, heldBy: 'queue' },
         ],
       });
       first.resolve();
