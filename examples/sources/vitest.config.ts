@@ -6,8 +6,8 @@ export default defineConfig({
   test: {
     root: import.meta.dirname,
     include: ['**/*.spec.ts'],
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     // They mostly wait for servers that were killed or silenced.
     maxWorkers: 4,
   },

@@ -53,7 +53,7 @@ describe('an informer of Kubernetes, against a stand-in', () => {
     return stopped;
   }
   const isRight = () => expect(Object.fromEntries(actual)).toEqual(Object.fromEntries(kubernetes.objects));
-  const eventually = (assertion: () => unknown) => vi.waitFor(assertion, { timeout: 20_000, interval: 20 });
+  const eventually = (assertion: () => unknown) => vi.waitFor(assertion, { timeout: 90_000, interval: 20 });
   const asked = () => ({ lists: kubernetes.asked.lists.length, watches: kubernetes.asked.watches.length });
   async function settled(): Promise<void> {
     for (const name of ['one', 'two', 'three']) kubernetes.write(name);

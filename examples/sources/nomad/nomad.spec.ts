@@ -37,7 +37,7 @@ describe('the event stream of Nomad, against a stand-in', () => {
     actual.clear();
   });
   const isRight = () => expect(Object.fromEntries(actual)).toEqual(Object.fromEntries(nomad.jobs));
-  const eventually = (assertion: () => void) => vi.waitFor(assertion, { timeout: 20_000, interval: 20 });
+  const eventually = (assertion: () => void) => vi.waitFor(assertion, { timeout: 90_000, interval: 20 });
 
   /** Listed, and connected. */
   async function settled(): Promise<void> {

@@ -72,7 +72,7 @@ describe('a queue of RabbitMQ', () => {
   }
   const count = (queue: string) => persist(async (channel) => (await channel.checkQueue(queue)).messageCount);
   const ids = (length: number) => Array.from({ length }, (_, index) => `id-${index}`);
-  const eventually = (assertion: () => unknown, timeout = 60_000) => vi.waitFor(assertion, { timeout, interval: 50 });
+  const eventually = (assertion: () => unknown, timeout = 90_000) => vi.waitFor(assertion, { timeout, interval: 50 });
 
   it('should acknowledge what is done, and give back at once what is not when it stops', async () => {
     const [queue, held, done] = [await newQueue(ids(10)), gate(), [] as string[]];

@@ -41,7 +41,7 @@ describe('Redis', () => {
     stops.push(stopped);
     return stopped;
   }
-  const eventually = (assertion: () => unknown) => vi.waitFor(assertion, { timeout: 30_000, interval: 50 });
+  const eventually = (assertion: () => unknown) => vi.waitFor(assertion, { timeout: 90_000, interval: 50 });
 
   /** Does it with a connection of its own, again until it goes through. */
   async function persist<T>(command: (connected: Client) => Promise<T>): Promise<T> {
@@ -221,12 +221,12 @@ describe('Redis', () => {
       loop(reconciler, groupOf(stream));
       let stop = loop(reconciler, groupOf(stream));
       const adding = async () => {
-        for (let value = 1; value <= 4_000; value += 40) {
+        for (let value = 1; value <= 2_000; value += 40) {
           const batch = Array.from({ length: 40 }, () => `id-${Math.floor(300 * Math.random())}`);
           for (const [index, id] of batch.entries()) desired.set(id, value + index);
           await add(stream, batch);
           await sleep(50);
-          if (value % 1_000 === 1) {
+          if (value % 400 === 1) {
             await stop();
             stop = loop(reconciler, groupOf(stream));
           }

@@ -64,7 +64,7 @@ describe.each(['outbox', 'updated rows'])('polling of PostgreSQL: %s', (kind) =>
         : updatedRows({ ...common, table: 'items', overlap: 2_000, ...config });
     subscription = rows$.subscribe((id) => heard.push(id));
   }
-  const eventually = (assertion: () => unknown) => vi.waitFor(assertion, { timeout: 30_000, interval: 10 });
+  const eventually = (assertion: () => unknown) => vi.waitFor(assertion, { timeout: 90_000, interval: 10 });
   const listed = () => eventually(() => expect(lists).toBe(1));
 
   it('should pass on each change once, and more than a batch of them', async () => {

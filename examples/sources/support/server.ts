@@ -88,7 +88,7 @@ export async function freePort(): Promise<number> {
 }
 
 async function listening(port: number, child: ChildProcess): Promise<void> {
-  for (let attempts = 600; ; attempts--) {
+  for (let attempts = 2_400; ; attempts--) {
     const socket = connect(port, '127.0.0.1');
     try {
       await once(socket, 'connect');
