@@ -1,9 +1,13 @@
-import { asyncScheduler, type SchedulerAction, type SchedulerLike, Subscription, throwError } from 'rxjs';
+import { asyncScheduler, Observable, type SchedulerAction, type SchedulerLike, Subscription, throwError } from 'rxjs';
 import { after } from './after.js';
+import { ClockWatch } from './clock-watch.js';
 import { checkScheduler } from './config.js';
 import { expected } from './expected.js';
 import type { LinkedListNode } from './linked-list.js';
 import { type Tick, TickGrid } from './tick-grid.js';
+
+/** The shortest delay, in ms, that no scheduler takes for none. */
+const SOON = 2 ** -10;
 
 /**
  * Schedules on a grid: delays are rounded up to the next multiple of `resolution` on the scheduler's clock, and all
@@ -25,26 +29,50 @@ import { type Tick, TickGrid } from './tick-grid.js';
 export class DelayScheduler implements SchedulerLike {
   readonly #ticks: TickGrid<DelayAction<unknown>>;
   readonly #scheduler: SchedulerLike;
+  /** Whether its clock is consistent, for others who look at it. */
+  readonly clock: ClockWatch;
 
   constructor(resolution: number, scheduler: SchedulerLike = asyncScheduler) {
     expected('resolution', resolution, 'a finite number > 0', Number.isFinite(resolution) && resolution > 0);
     checkScheduler('scheduler', scheduler);
     this.#scheduler = scheduler;
-    this.#ticks = new TickGrid(resolution, (tick) => {
-      // eslint-disable-next-line rxjs-x/no-ignored-error -- it cannot fail
-      const timer = after(tick.due - tick.armedAt, scheduler).subscribe(() => {
-        run(tick);
-      });
-      const disarm = (): void => {
+    this.clock = new ClockWatch(resolution);
+    const arm = (tick: Tick<DelayAction<unknown>>): (() => void) => {
+      const timer = new Subscription();
+      let isArming = true;
+      const wait = (delay: number): void => {
+        const tickIsDue = (): void => {
+          // Some schedulers do at once what has no delay. Who waits for the tick has to join it first.
+          if (isArming) wait(SOON);
+          else run(tick, scheduler.now());
+        };
+        // eslint-disable-next-line rxjs-x/no-ignored-error -- it cannot fail
+        timer.add(after(delay, scheduler).subscribe(tickIsDue));
+      };
+      wait(tick.due - scheduler.now());
+      isArming = false;
+      return () => {
         timer.unsubscribe();
       };
-      tick.disarm = disarm;
-    });
+    };
+    this.#ticks = new TickGrid(resolution, arm, this.clock);
   }
 
   /** What the clock of the scheduler below shows, in ms. */
   now(): number {
     return this.#scheduler.now();
+  }
+
+  /** Emits once and completes at `due`, which is a moment of the grid, on the clock of the scheduler below. */
+  until(due: number): Observable<void> {
+    return new Observable((subscriber) => {
+      const ticks = this.#ticks as unknown as TickGrid<DelayAction<void>>;
+      const done = (): void => {
+        subscriber.next();
+        subscriber.complete();
+      };
+      return new DelayAction<void>(this, ticks, done).join(ticks.at(due, this.now()));
+    });
   }
 
   /** Calls `work` with `state` at the first tick that is no sooner than `delay` ms from now. */
@@ -74,8 +102,12 @@ class DelayAction<T> extends Subscription implements SchedulerAction<T>, LinkedL
     this.#leave();
     this.#state = state;
     if (delay === Infinity) return this;
-    this.#tick = this.ticks.after(delay > 0 ? delay : 0, this.scheduler.now());
-    this.#tick.join(this);
+    return this.join(this.ticks.after(delay > 0 ? delay : 0, this.scheduler.now()));
+  }
+
+  join(tick: Tick<DelayAction<T>>): this {
+    this.#tick = tick;
+    tick.join(this);
     return this;
   }
 
@@ -95,7 +127,7 @@ class DelayAction<T> extends Subscription implements SchedulerAction<T>, LinkedL
   }
 }
 
-function run(tick: Tick<DelayAction<unknown>>): void {
-  tick.fire();
+function run(tick: Tick<DelayAction<unknown>>, now: number): void {
+  tick.fire(now);
   for (let action = tick.members.shift(); action !== undefined; action = tick.members.shift()) action.execute();
 }

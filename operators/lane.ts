@@ -1,24 +1,10 @@
-import {
-  defer,
-  delayWhen,
-  finalize,
-  ignoreElements,
-  merge,
-  mergeMap,
-  Observable,
-  type OperatorFunction,
-  takeUntil,
-  tap,
-  timer,
-} from 'rxjs';
+import { defer, delayWhen, finalize, ignoreElements, merge, mergeMap, type OperatorFunction, takeUntil, tap } from 'rxjs';
 import type { Attempt } from './attempt.js';
 import type { Commands } from './commands.js';
 import type { ReconcileSettings } from './config.js';
 import type { DelayScheduler } from './delay-scheduler.js';
-import type { Entry } from './entry.js';
 import { toObservable } from './observable-input.js';
 import type { Places } from './places.js';
-import type { Tick } from './tick-grid.js';
 import type { Trampoline } from './trampoline.js';
 import type { Reconciler, Trigger } from './types.js';
 import { Worker } from './worker.js';
@@ -57,10 +43,10 @@ export function lane(reconciler: Reconciler, worker: number, config: LaneConfig)
       return merge(
         // The turnstile: with a concurrency of 1 it is a `concatMap`.
         lane.turns.pipe(mergeMap(() => lane.busyPeriod, settings.workerConcurrency)),
-        lane.ticks.pipe(
-          // Half a tick early, for it is rounded up: a ms that passes until then must not make it the next tick (T1).
-          delayWhen((tick) => timer(tick.due - delays.now() - settings.delayResolution / 2, delays).pipe(takeUntil(disarmed(tick)))),
-          tap((tick) => {
+        // The way back of those that wait.
+        lane.wakeUps.pipe(
+          delayWhen(({ tick, disarmed }) => delays.until(tick.due).pipe(takeUntil(disarmed))),
+          tap(({ tick }) => {
             lane.wake(tick);
           }),
         ),
@@ -84,13 +70,4 @@ export function lane(reconciler: Reconciler, worker: number, config: LaneConfig)
         }),
       );
     });
-}
-
-function disarmed(tick: Tick<Entry>): Observable<void> {
-  return new Observable((subscriber) => {
-    const disarm = (): void => {
-      subscriber.next();
-    };
-    tick.disarm = disarm;
-  });
 }

@@ -1,3 +1,4 @@
+import { ClockWatch } from './clock-watch.js';
 import { LinkedList, type LinkedListNode } from './linked-list.js';
 
 /**
@@ -9,14 +10,11 @@ export class Tick<T extends LinkedListNode<T>> {
   fired = false;
   /** How many look at `fired` without being members. */
   #holds = 0;
-  /**
-   * Whoever armed it puts here how to disarm it: a function that has a name already. V8 puts one that is written right into an
-   * assignment to a property where only a full garbage collection looks, and its whole loop would stay there with it.
-   */
   disarm: () => void = () => undefined;
 
   constructor(
     readonly ticks: TickGrid<T>,
+    readonly epoch: number,
     /** On the clock by which it was made, in ms. A label: it may be wrong once that clock has been set. */
     readonly due: number,
     readonly armedAt: number,
@@ -41,9 +39,9 @@ export class Tick<T extends LinkedListNode<T>> {
   }
 
   /** Marks it as fired and takes it off the grid, so that whoever comes now waits for a later one. */
-  fire(): void {
+  fire(now: number): void {
     this.fired = true;
-    this.ticks.forget(this);
+    this.ticks.fired(this, now);
   }
 
   #disarmIfSpare(): void {
@@ -59,27 +57,34 @@ export class Tick<T extends LinkedListNode<T>> {
  */
 export class TickGrid<T extends LinkedListNode<T>> {
   readonly #armed = new Map<number, Tick<T>>();
-  /** The last moment it was given. */
-  #now = -Infinity;
 
-  /** @param arm - called for each tick that is made; must see to it that it is fired after `tick.due - tick.armedAt` ms */
+  /** @param arm - called for each tick that is made; must see to it that it is fired then, and returns how to disarm it */
   constructor(
     readonly resolution: number,
-    readonly arm: (tick: Tick<T>) => void,
+    readonly arm: (tick: Tick<T>) => () => void,
+    readonly clock = new ClockWatch(),
   ) {}
 
   /** The first tick that is no sooner than `delay` ms after `now`. */
   after(delay: number, now: number): Tick<T> {
-    // The clock has been set back. What was armed before will fire, but too early for those who come from now on (T4).
-    if (now < this.#now) this.#armed.clear();
-    this.#now = now;
-    const due = Math.ceil((now + delay) / this.resolution) * this.resolution;
+    return this.at(Math.ceil((now + delay) / this.resolution) * this.resolution, now);
+  }
+
+  /** The tick of the grid that is due at `due`. It is shared with those who came before only if the clock is still what it was then. */
+  at(due: number, now: number): Tick<T> {
+    const { clock } = this;
+    clock.see(now);
     const armed = this.#armed.get(due);
-    if (armed !== undefined) return armed;
-    const tick = new Tick(this, due, now);
+    if (armed?.epoch === clock.epoch) return armed;
+    const tick = new Tick(this, clock.epoch, due, now);
     this.#armed.set(due, tick);
-    this.arm(tick);
+    tick.disarm = this.arm(tick);
     return tick;
+  }
+
+  fired(tick: Tick<T>, now: number): void {
+    this.clock.fired(tick.epoch, tick.due, now);
+    this.forget(tick);
   }
 
   forget(tick: Tick<T>): void {

@@ -2,6 +2,7 @@ import { Observable, Subject } from 'rxjs';
 import type { Attempt } from './attempt.js';
 import { BusyPeriod } from './busy-period.js';
 import type { CommandedLane } from './commands.js';
+import type { ClockWatch } from './clock-watch.js';
 import type { ReconcileSettings } from './config.js';
 import type { Entry } from './entry.js';
 import type { LaneConfig } from './lane.js';
@@ -14,6 +15,12 @@ import type { Trampoline } from './trampoline.js';
 import type { Reconciler, Trigger } from './types.js';
 import { Workqueue } from './workqueue.js';
 
+/** Asks for a wake-up at a tick; none is needed once it was disarmed. */
+export interface WakeUp {
+  readonly tick: Tick<Entry>;
+  readonly disarmed: Observable<void>;
+}
+
 /** Everything happens to a lane from outside, by one of these methods; each changes state first and then flushes (A5). */
 export class Worker implements Candidate, CommandedLane {
   readonly queue: Workqueue;
@@ -21,13 +28,14 @@ export class Worker implements Candidate, CommandedLane {
   readonly trampoline: Trampoline;
   readonly Context: typeof Attempt | undefined;
   readonly #turns = new Subject<void>();
-  readonly #ticks = new Subject<Tick<Entry>>();
+  readonly #wakeUps = new Subject<WakeUp>();
   readonly #done = new Subject<void>();
   /** Asks for a turn. */
   readonly turns: Observable<void> = this.#turns;
   /** Asks for a wake-up. */
-  readonly ticks: Observable<Tick<Entry>> = this.#ticks;
+  readonly wakeUps: Observable<WakeUp> = this.#wakeUps;
   readonly done: Observable<void> = this.#done;
+  readonly #clock: ClockWatch;
   readonly #places: Places | undefined;
   readonly #shutdown: Shutdown;
   readonly #broken: (error: Error) => void;
@@ -49,19 +57,25 @@ export class Worker implements Candidate, CommandedLane {
   constructor(
     readonly reconciler: Reconciler,
     worker: number,
-    { settings, trampoline, Context, places, commands, broken }: LaneConfig,
+    { settings, trampoline, delays, Context, places, commands, broken: stopLoop }: LaneConfig,
   ) {
     this.settings = settings;
     this.trampoline = trampoline;
     this.Context = Context;
     this.#places = places;
-    this.#broken = broken;
-    const arm = (tick: Tick<Entry>): void => {
-      this.#ticks.next(tick);
+    this.#broken = stopLoop;
+    this.#clock = delays.clock;
+    const arm = (tick: Tick<Entry>): (() => void) => {
+      const disarmed = new Subject<void>();
+      this.#wakeUps.next({ tick, disarmed });
+      return () => {
+        disarmed.next();
+      };
     };
-    this.queue = new Workqueue(worker, settings, trampoline, arm, commands.pauses, (error) => {
+    const broken = (error: Error): void => {
       this.#failure = error;
-    });
+    };
+    this.queue = new Workqueue(worker, settings, trampoline, arm, commands.pauses, broken, delays.clock);
     this.#shutdown = new Shutdown(
       settings,
       this.queue,
@@ -111,7 +125,9 @@ export class Worker implements Candidate, CommandedLane {
 
   now(): number {
     this.#endedAt = undefined;
-    return this.settings.scheduler.now();
+    const now = this.settings.scheduler.now();
+    this.#clock.see(now);
+    return now;
   }
 
   /** The next one starts, if one may. */

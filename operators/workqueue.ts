@@ -1,4 +1,5 @@
 import { type Backoff, delayBy } from './backoff.js';
+import type { ClockWatch } from './clock-watch.js';
 import { Claim, Entry, NO_STREAMS, type Special } from './entry.js';
 import { isTerminal, retryDelayOf } from './errors.js';
 import { shown } from './expected.js';
@@ -62,7 +63,7 @@ export class Workqueue {
   #lastStreams = NO_STREAMS;
 
   /**
-   * @param arm - called for each tick that someone waits for; `wake` must be called when it is due
+   * @param arm - called for each tick that someone waits for; `wake` must be called when it is due. Returns how to disarm it
    * @param pauses - what is paused in the loop; `resume` must be called after something is not any more
    * @param broken - told once if `config.order` breaks its rules; nothing starts after that
    */
@@ -73,13 +74,14 @@ export class Workqueue {
       /** Takes the next step. */
       push(step: Step): unknown;
     },
-    arm: (tick: Tick<Entry>) => void,
+    arm: (tick: Tick<Entry>) => () => void,
     readonly pauses = new Pauses(),
     readonly broken: (error: Error) => void = (error) => {
       throw error;
     },
+    clock?: ClockWatch,
   ) {
-    this.#ticks = new TickGrid(config.delayResolution, arm);
+    this.#ticks = new TickGrid(config.delayResolution, arm, clock);
     try {
       this.#order = (config.order ?? fifo)();
     } catch (error) {
@@ -226,7 +228,7 @@ export class Workqueue {
 
   /** A tick is due: the ids that wait for it become ready, in the order in which they came. */
   wake(tick: Tick<Entry>, at: number): void {
-    tick.fire();
+    tick.fire(at);
     for (let entry = tick.members.shift(); entry !== undefined; entry = tick.members.shift()) {
       entry.tick = undefined;
       // If a clock was set it may have been woken too soon. What has fired counts, whatever the clocks say (T4, E1).

@@ -13,7 +13,7 @@ function grid(resolution = 100): { ticks: TickGrid<Node>; armed: Tick<Node>[]; d
   const disarmed: Tick<Node>[] = [];
   const ticks = new TickGrid<Node>(resolution, (tick) => {
     armed.push(tick);
-    tick.disarm = () => disarmed.push(tick);
+    return () => disarmed.push(tick);
   });
   return { ticks, armed, disarmed };
 }
@@ -66,7 +66,7 @@ describe('Ticks', () => {
     const { ticks, armed } = grid();
     const first = ticks.after(100, 0);
     expect(first.fired).toBe(false);
-    first.fire();
+    first.fire(100);
     expect(first.fired).toBe(true);
     expect(ticks.after(0, 100)).not.toBe(first);
     expect(armed).toHaveLength(2);
@@ -99,7 +99,7 @@ describe('Ticks', () => {
     const { ticks } = grid();
     const before = ticks.after(100, 1000);
     const after = ticks.after(150, 950);
-    before.fire();
+    before.fire(955);
     expect(ticks.after(140, 960)).toBe(after);
   });
 });
@@ -145,13 +145,13 @@ describe('a tick', () => {
     const { ticks, disarmed } = grid();
     const tick = ticks.after(100, 0);
     tick.hold();
-    tick.fire();
+    tick.fire(100);
     tick.letGo();
     expect(disarmed).toEqual([]);
   });
 
   it('should be let go of by one who does not arm it', () => {
-    const ticks = new TickGrid<Node>(100, () => undefined);
+    const ticks = new TickGrid<Node>(100, () => () => undefined);
     const tick = ticks.after(100, 0);
     tick.hold();
     expect(() => tick.letGo()).not.toThrow();

@@ -26,7 +26,7 @@ export class DrivenWorkqueue {
       this.steps,
       (tick) => {
         this.armed.add(tick);
-        tick.disarm = () => {
+        return () => {
           this.armed.delete(tick);
         };
       },

@@ -1,8 +1,9 @@
-import { constant, exponential, type Reconciler, reconcile, RetryError } from 'kreconciler/operators';
+import { constant, DelayScheduler, exponential, type Reconciler, reconcile, RetryError } from 'kreconciler/operators';
 import { marbles } from 'kreconciler/testing';
-import { ignoreElements, timer } from 'rxjs';
+import { ignoreElements, of, queueScheduler, type SchedulerAction, type Subscription, timer } from 'rxjs';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
+import { Clock } from '../../support/clock.js';
 import { NOTHING_LEFT, Rig } from '../../support/rig.js';
 
 const fails = (): never => {
@@ -344,5 +345,125 @@ describe('T6: every time source is a SchedulerLike', () => {
     rig.clock.advance(10_000);
     expect(rig.starts()).toEqual([0, 1000, 3000, 7000]);
     expect(rig.steps.map(({ at }) => at)).toEqual([...rig.steps.map(({ at }) => at)].sort((a, b) => a - b));
+  });
+});
+
+describe('T4: ticks are shared only while the clock is consistent', () => {
+  const poll = 3_600_000;
+  const reconciler =
+    (rig: () => Rig): Reconciler =>
+    (id) => {
+      if (id === 'poll') return { requeueDelay: poll };
+      return rig().starts(id).length === 1 ? fails() : undefined;
+    };
+
+  it.each([-30, -1, 0, 1, 30, 500].flatMap((off) => [0, 7, 240, 900].map((before) => [off, before] as const)))(
+    'T4 should not let a retry join the tick of a poll, though the clock was set forward to %d ms from it, %d ms after it began',
+    (off, before) => {
+      const rig: Rig = new Rig(
+        reconciler(() => rig),
+        { delayResolution: 250, backoff: constant(1000) },
+      );
+      rig.trigger('poll');
+      rig.clock.advance(before);
+      rig.clock.wallClockSetBy = poll - before - 1000 + off;
+      rig.trigger('retry');
+      const start = rig.clock.frame;
+      rig.clock.advance(1500);
+      expect(rig.starts('retry')).toHaveLength(2);
+      rig.clock.advance(poll);
+      expect(rig.told('requeued').filter((step) => step.endsWith('poll'))).toHaveLength(2);
+      expect(start).toBe(before);
+    },
+  );
+
+  it.each([1, 9, 10, 11, 100, 900])('T4 should not be early after a step back by %d ms that only an event has seen', (back) => {
+    const rig: Rig = new Rig((id) => (id === 'seen' ? undefined : { requeueDelay: 1000 }), { delayResolution: 10 });
+    const ended: number[] = [];
+    rig.trigger('first');
+    rig.clock.advance(back + 5);
+    rig.trigger('seen');
+    rig.clock.wallClockSetBy = -back;
+    const at = rig.clock.frame;
+    rig.trigger('second');
+    rig.clock.advance(999);
+    ended.push(rig.starts('second').length);
+    rig.clock.advance(11);
+    ended.push(rig.starts('second').length);
+    expect(ended).toEqual([1, 2]);
+    expect(at).toBe(back + 5);
+  });
+});
+
+describe('T1: never early on the clock of the loop', () => {
+  /** Real timers count from when they were armed, in fractions of a ms, and some fire up to 1 ms early; the clock shows whole ms. */
+  class CoarseClock extends Clock {
+    override now = (): number => Math.floor(this.frame);
+
+    override schedule<T>(work: (this: SchedulerAction<T>, state?: T) => void, delay = 0, state?: T): Subscription {
+      return super.schedule(work, Math.max(delay - 0.9, 0), state);
+    }
+  }
+
+  it.each([1, 2, 3, 5])('T1 should wait out what a timer is early by, on a grid of %d ms', (delayResolution) => {
+    const clock = new CoarseClock();
+    const due: number[] = [];
+    const times: number[] = [];
+    const rig: Rig = new Rig(
+      (_, { attempt }) => {
+        times.push(clock.now());
+        if (attempt > 5) return undefined;
+        due.push(clock.now() + 7);
+        return fails();
+      },
+      { scheduler: clock, delayResolution, backoff: constant(7) },
+    );
+    rig.trigger('first');
+    clock.advance(200);
+    expect(times).toHaveLength(6);
+    for (const [i, at] of due.entries()) {
+      expect(times[i + 1]).toBeGreaterThanOrEqual(at);
+      expect(times[i + 1]).toBeLessThanOrEqual(at + delayResolution + 1);
+    }
+  });
+});
+
+describe('T2: schedulers that do at once what has no delay', () => {
+  test('T2 should run on a queueScheduler', async () => {
+    const scheduler = new DelayScheduler(1, queueScheduler);
+    const ran: number[] = [];
+    for (const ms of [0, 3, 0]) scheduler.schedule(() => ran.push(ms), ms);
+    let turns = 0;
+    scheduler.schedule(function (this: SchedulerAction<unknown>) {
+      if (++turns < 3) this.schedule(undefined, 0);
+    }, 0);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect([ran, turns]).toEqual([[0, 0, 3], 3]);
+  });
+
+  test('T2 should retry on a queueScheduler, though arming takes longer than the wait', async () => {
+    const starts: number[] = [];
+    const ends = new Promise<void>((resolve) => {
+      of('slow')
+        .pipe(
+          reconcile(
+            (_, { attempt }) => {
+              starts.push(attempt);
+              if (attempt === 1) fails();
+            },
+            {
+              scheduler: queueScheduler,
+              delayResolution: 1,
+              backoff: () => {
+                for (const end = performance.now() + 5; performance.now() < end;);
+                return 1;
+              },
+            },
+          ),
+        )
+        .subscribe({ complete: resolve });
+    });
+    await ends;
+    expect(starts).toEqual([1, 2]);
   });
 });
