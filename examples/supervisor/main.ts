@@ -58,7 +58,7 @@ async function supervisor(args: Arguments): Promise<void> {
   const logs = new Logs(state);
   const deaths$ = processes.deaths.pipe(share());
   const statuses$ = new Subject<Status>();
-  const screen = new Screen(process.stdout);
+  const screen = new Screen(process.stdout, `Edit the files in ${dir}; Ctrl-C stops all`);
   const observe = (level: 'warn' | 'error') =>
     observability({ logger: args.json ? consoleLogger(level) : lineLogger(level, (line) => screen.print(line)) });
 

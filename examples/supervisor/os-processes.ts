@@ -137,8 +137,10 @@ export class OsProcesses implements Processes {
       const [error] = (await once(child, 'error')) as [Error];
       throw new Error(`${nameOf(identity)} cannot be started: ${error.message}`, { cause: error });
     }
-    const tracked = new Tracked({ ...identity, pid, started: processTable.startOf(pid) ?? '', cgroup }, child, (end) =>
-      this.#restAfter(identity, end),
+    const tracked = new Tracked(
+      { ...identity, pid, started: processTable.startOf(pid) ?? '', startedAt: Date.now(), cgroup },
+      child,
+      (end) => this.#restAfter(identity, end),
     );
     this.#tracked.set(identity.key, tracked);
     void tracked.ended.then(() => {

@@ -4,12 +4,14 @@ import type { Logs } from './logs.js';
 import type { Death } from './os-processes.js';
 import { nameOf } from './ports.js';
 import { describe, stepToJson } from './print.js';
+import { quiet } from './quiet.js';
 import type { Status } from './reconciler.js';
 import type { Screen } from './screen.js';
 import { follow, type News, type Rows } from './table.js';
 
 /** How often, in ms, it is looked for what processes have printed. */
 const LOOK = 200;
+const SECOND = 1000;
 
 export interface OutputConfig {
   readonly steps: Observable<Step>;
@@ -26,8 +28,14 @@ export function lines({ steps, statuses, deaths, logs, screen }: OutputConfig): 
     statuses.pipe(map((status) => ({ status }))),
     deaths.pipe(map(({ process }) => ({ death: process }))),
   ).pipe(scan<News, Rows>(follow, new Map()));
+  const news$ = merge(steps.pipe(map((step) => ({ step }))), statuses.pipe(map((status) => ({ status }))));
   return merge(
-    steps.pipe(tap((step) => screen.print(describe(step)))),
+    news$.pipe(
+      quiet('resync'),
+      tap((step) => screen.print(describe(step))),
+    ),
+    // Uptimes grow though nothing happens.
+    interval(SECOND).pipe(tap(() => screen.refresh())),
     deaths.pipe(tap(({ process }) => screen.print(`${nameOf(process)} ${process.ending?.how ?? 'ended'}`))),
     rows$.pipe(tap((rows) => screen.table(rows))),
     interval(LOOK).pipe(tap(() => screen.show(logs.read()))),

@@ -31,6 +31,8 @@ export interface Process {
   /** The {@link Service.version} it was started with. */
   readonly version: string;
   readonly pid: number;
+  /** When it was started, in ms since 1970, if that is known. */
+  readonly startedAt?: number | undefined;
   /** How it ended, if it has. */
   readonly ending?: Ending | undefined;
 }

@@ -8,12 +8,18 @@ export interface Status {
   readonly id: string;
   readonly desired: number;
   readonly running: number;
+  /** Those that run. */
+  readonly pids: readonly number[];
+  /** When the one was started that runs for the longest, in ms since 1970, as far as that is known. */
+  readonly since: number | undefined;
+  /** The run at hand has something to change, or has changed it. */
+  readonly isChanging: boolean;
 }
 
 export interface World {
   readonly services: Services;
   readonly processes: Processes;
-  /** Called at the beginning and at the end of each run. */
+  /** Called at the beginning of each run, when it begins to change something, and at its end. */
   readonly tell?: ((status: Status) => void) | undefined;
 }
 
@@ -26,9 +32,18 @@ export interface World {
 export function supervise({ services, processes, tell = () => undefined }: World): Reconciler {
   return async (id, { signal }) => {
     const service = await services.read(id);
+    let isChanging = false;
     const status = async () => {
-      const running = (await processes.list(id)).filter(({ ending }) => ending === undefined).length;
-      tell({ id, desired: service?.replicas ?? 0, running });
+      const running = (await processes.list(id)).filter(({ ending }) => ending === undefined);
+      const starts = running.flatMap(({ startedAt }) => startedAt ?? []);
+      tell({
+        id,
+        desired: service?.replicas ?? 0,
+        running: running.length,
+        pids: running.map(({ pid }) => pid),
+        since: starts.length === 0 ? undefined : Math.min(...starts),
+        isChanging,
+      });
     };
     await status();
     try {
@@ -37,14 +52,15 @@ export function supervise({ services, processes, tell = () => undefined }: World
       // What has crashed rests, whichever event has called: nothing makes its backoff shorter.
       const resting = found.filter((process) => restartIn(process) > 0 && isWanted(process, service));
       const others = found.filter((process) => !kept.has(process) && !resting.includes(process));
+      const taken = new Set([...kept, ...resting].map(({ replica }) => replica));
+      const missing = numbers(service).filter((replica) => !taken.has(replica));
+      if (others.length + missing.length > 0) {
+        isChanging = true;
+        await status();
+      }
       // All that must go has gone before anything starts: the old web server holds the port of the new one.
       await all(others.map((process) => processes.stop(process, signal)));
-      const taken = new Set([...kept, ...resting].map(({ replica }) => replica));
-      await all(
-        numbers(service)
-          .filter((replica) => !taken.has(replica))
-          .map((replica) => processes.start(id, replica, service as Service, signal)),
-      );
+      await all(missing.map((replica) => processes.start(id, replica, service as Service, signal)));
       // Also what has ended as soon as it was started. The retry comes when the first of them may be started again.
       const down = (await processes.list(id)).filter((process) => process.ending !== undefined && isWanted(process, service));
       if (down.length > 0) throw new RetryError(down.map(inWords).join(', '), Math.min(...down.map(restartIn)));

@@ -11,6 +11,8 @@ export interface ProcessRecord {
   readonly pid: number;
   /** See ProcessTable.startOf. A pid alone says nothing: it is given again. */
   readonly started: string;
+  /** The same in ms since 1970, for people. */
+  readonly startedAt?: number | undefined;
   /** The control group that it is in, if there are such. */
   readonly cgroup?: string | undefined;
 }
@@ -56,9 +58,17 @@ export class Records {
 /** What is no record is passed over: its process is found by the mark that it carries. */
 function readRecord(path: string): readonly ProcessRecord[] {
   try {
-    const { key, id, replica, version, pid, started, cgroup } = JSON.parse(readFileSync(path, 'utf8')) as ProcessRecord;
+    const { key, id, replica, version, pid, started, startedAt, cgroup } = JSON.parse(readFileSync(path, 'utf8')) as ProcessRecord;
     const known = [key, id, version, started].every((value) => typeof value === 'string') && [replica, pid].every(Number.isInteger);
-    return known ? [{ key, id, replica, version, pid, started, cgroup: typeof cgroup === 'string' ? cgroup : undefined }] : [];
+    if (!known) return [];
+    const isNumber = typeof startedAt === 'number';
+    return [
+      {
+        ...{ key, id, replica, version, pid, started },
+        startedAt: isNumber ? startedAt : undefined,
+        cgroup: typeof cgroup === 'string' ? cgroup : undefined,
+      },
+    ];
   } catch {
     return [];
   }
@@ -70,12 +80,15 @@ function readRecord(path: string): readonly ProcessRecord[] {
  */
 export const MARK = 'KRECONCILER_SUPERVISOR';
 
-export function markOf(state: string, { key, replica, version, id }: Omit<ProcessRecord, 'pid' | 'started' | 'cgroup'>): string {
+export function markOf(
+  state: string,
+  { key, replica, version, id }: Omit<ProcessRecord, 'pid' | 'started' | 'startedAt' | 'cgroup'>,
+): string {
   return [state, key, replica, version, encodeURIComponent(id)].join('/');
 }
 
 /** What a mark says, if it is one of this state. */
-export function parseMark(state: string, mark: string): Omit<ProcessRecord, 'pid' | 'started' | 'cgroup'> | undefined {
+export function parseMark(state: string, mark: string): Omit<ProcessRecord, 'pid' | 'started' | 'startedAt' | 'cgroup'> | undefined {
   const [owner, key = '', replica, version = '', id = ''] = mark.split('/');
   return owner === state ? { key, replica: Number(replica), version, id: decodeURIComponent(id) } : undefined;
 }

@@ -66,6 +66,10 @@ export class Tracked implements Process {
     return this.record.version;
   }
 
+  get startedAt(): number | undefined {
+    return this.record.startedAt;
+  }
+
   get pid(): number {
     return this.record.pid;
   }

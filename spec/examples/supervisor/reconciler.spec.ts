@@ -161,9 +161,10 @@ describe('supervise', () => {
     world.wanted.set('web', service(2));
     world.refused.add('start web.1 v1');
     await expect(world.reconcile('web')).rejects.toThrow();
-    expect(world.statuses).toEqual([
-      { id: 'web', desired: 2, running: 0 },
-      { id: 'web', desired: 2, running: 1 },
+    expect(world.statuses).toMatchObject([
+      { id: 'web', desired: 2, running: 0, pids: [], isChanging: false },
+      { id: 'web', desired: 2, running: 0, isChanging: true },
+      { id: 'web', desired: 2, running: 1, pids: [2], isChanging: true },
     ]);
   });
 });
