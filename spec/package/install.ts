@@ -108,6 +108,19 @@ try {
   );
   for (const file of ['esm.mjs', 'cjs.cjs']) process.stdout.write(`${file}: ${run('node', file)}`);
 
+  // F7: what waits for the real world is named by the user's line, out of a bundle as well.
+  const waits = `
+    virtualTime(() => new Promise((resolve) => setTimeout(resolve, 1000))).then(
+      () => { throw new Error('It waited'); },
+      ({ message }) => { console.log(message); },
+    );`;
+  write('waits.mjs', `import { virtualTime } from '${name}/testing';${waits}`);
+  write('waits.cjs', `const { virtualTime } = require('${name}/testing');${waits}`);
+  for (const file of ['waits.mjs', 'waits.cjs']) {
+    if (!run('node', file).includes(`${file}:2:`)) throw new Error(`The line of ${file} is not named`);
+  }
+  console.log('a wait for the real world is named by its line');
+
   write('loop.mjs', pasted);
   if (run('node', 'loop.mjs') !== printed) throw new Error('The loop of the front page prints something else than it says');
   console.log('the loop of the front page ran');
