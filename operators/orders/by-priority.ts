@@ -37,43 +37,30 @@ class Level implements HeapNode {
   readonly items = new LinkedList<Linked>();
   /** The claim of the first one. */
   due = 0;
-  /** When the first one came, among those of all levels. */
+  /** When the first one came: of equal claims the earlier counts. */
   order = 0;
   index = -1;
 
   constructor(readonly priority: number) {}
 }
 
-/** What the links do not hold of an item: its place among all that came. */
-interface Place {
-  readonly level: Level;
-  readonly due: number;
-  readonly order: number;
-}
-
 class PriorityQueue implements ReadyQueue {
   readonly #levels = new Map<number, Level>();
   readonly #heads = new Heap<Level>();
-  readonly #places = new Map<ReadyItem, Place>();
-  #pushed = 0;
+  /** When an item came that claims a moment before that of another one: it has stood apart for a while, or the clock was set back (T4). */
+  readonly #late = new Map<ReadyItem, number>();
   #last = -Infinity;
 
   constructor(readonly ageing: number) {}
 
   push(item: ReadyItem): void {
-    const priority = Number.isFinite(item.priority) ? item.priority : 0;
-    // A clock that was set back must not let those pass that came before (T4).
-    this.#last = Math.max(this.#last, item.since);
-    const level = this.#levels.get(priority) ?? new Level(priority);
-    // Without ageing the time counts for nothing, and the order in which they came decides.
-    const due = this.ageing === Infinity ? -priority : this.#last - priority * this.ageing;
-    const place = { level, due, order: this.#pushed++ };
-    this.#places.set(item, place);
-    const isFirst = level.items.isEmpty;
+    if (item.since < this.#last) this.#late.set(item, this.#last);
+    else this.#last = item.since;
+    const priority = priorityOf(item);
+    let level = this.#levels.get(priority);
+    if (level === undefined) this.#levels.set(priority, (level = new Level(priority)));
     level.items.push(item as Linked);
-    if (!isFirst) return;
-    this.#levels.set(priority, level);
-    this.#lead(level, place);
+    if (level.items.first === item) this.#enter(level, item);
   }
 
   shift(): ReadyItem | undefined {
@@ -83,26 +70,30 @@ class PriorityQueue implements ReadyQueue {
   }
 
   remove(item: ReadyItem): void {
-    const place = this.#places.get(item);
-    if (place === undefined) return;
-    this.#places.delete(item);
-    const { level } = place;
+    const level = this.#levels.get(priorityOf(item));
+    if (level === undefined) return;
+    if (this.#late.size > 0) this.#late.delete(item);
     const wasFirst = level.items.first === item;
     level.items.remove(item as Linked);
     if (!wasFirst) return;
     this.#heads.remove(level);
     const { first } = level.items;
     if (first === undefined) this.#levels.delete(level.priority);
-    else this.#lead(level, this.#places.get(first) as Place);
+    else this.#enter(level, first);
   }
 
   ended(): void {
     // Whoever runs does not count here.
   }
 
-  #lead(level: Level, { due, order }: Place): void {
-    level.due = due;
-    level.order = order;
+  #enter(level: Level, first: ReadyItem): void {
+    const came = (this.#late.size > 0 ? this.#late.get(first) : undefined) ?? first.since;
+    level.order = came;
+    level.due = this.ageing === Infinity ? -level.priority : came - level.priority * this.ageing;
     this.#heads.push(level);
   }
+}
+
+function priorityOf({ priority }: ReadyItem): number {
+  return Number.isFinite(priority) ? priority : 0;
 }

@@ -9,6 +9,8 @@ export type Ability =
   /** Takes work that is done when it returns. */
   | 'sync'
   | 'observable'
+  /** Knows priorities or keys, or is what those that do are compared with. */
+  | 'ordered'
   /** Runs an id again after it has failed. */
   | 'retry';
 

@@ -192,8 +192,8 @@ export class WorkqueueModel {
       const fresh = this.#idle(name);
       Object.assign(fresh, { state: 'waiting', dirty: id.dirty, dirtyPriority: id.dirtyPriority, forced: id.forced });
       if (this.#closing !== undefined) this.#dropMark(name, fresh, this.#closing, at);
-      if (fresh.dirty === undefined) this.ids.delete(name);
-      else this.#embargo(fresh, embargo);
+      if (fresh.dirty === undefined && !open) this.ids.delete(name);
+      else if (fresh.dirty !== undefined) this.#embargo(fresh, embargo);
     }
     if (open) this.#abandon(name, at);
     else if (this.ids.get(name)?.forced === true) this.#proceed(name, this.#id(name), at);
@@ -269,8 +269,8 @@ export class WorkqueueModel {
       const fresh = this.#idle(running);
       fresh.dirty = dirty;
       this.#dropMark(running, fresh, closing ?? 'stopped', at);
-      this.ids.delete(running);
       if (open) this.#abandon(running, at);
+      else this.ids.delete(running);
     }
     this.#closing = closing;
   }
@@ -408,10 +408,9 @@ export class WorkqueueModel {
   #drop(name: string, id: Id, reason: string, at: number): void {
     if (id.state === 'ready' || id.requeued) this.#tell('dropped', name, at, { reason, attempt: id.failures + 1 });
     this.#dropMark(name, id, reason, at);
-    const { state } = id;
-    this.ids.delete(name);
     // S1: it stays abandoned until it settles.
-    if (state === 'abandoned') this.#idle(name).state = 'abandoned';
+    if (id.state === 'abandoned') this.#idle(name).state = 'abandoned';
+    else this.ids.delete(name);
   }
 
   #abandon(name: string, at: number): void {

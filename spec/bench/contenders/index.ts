@@ -11,6 +11,11 @@ export const contenders: Readonly<Record<string, () => Promise<Contender>>> = {
     (await import('./telemetry.js')).telemetry('metrics and traces, by the real SDK, each id sampled', async () =>
       (await import('../sdk.js')).metricsAndTraces(),
     ),
+  'by priority': async () => (await import('./orders.js')).priorities,
+  fair: async () => (await import('./orders.js')).shares,
+  'concurrency 16': async () => (await import('./orders.js')).sixteen,
+  'p-queue, priorities': async () => (await import('./orders.js')).queue,
+  'bottleneck, groups': async () => (await import('./orders.js')).groups,
   fastq: async () => (await import('./fastq.js')).contender,
   'p-queue': async () => (await import('./p-queue.js')).contender,
   bottleneck: async () => (await import('./bottleneck.js')).contender,
