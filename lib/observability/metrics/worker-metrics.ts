@@ -87,6 +87,6 @@ export class WorkerMetrics {
 }
 
 /** A run that a newer event has ended is none. */
-export function isError(failure: Failure | undefined): boolean {
+function isError(failure: Failure | undefined): boolean {
   return failure !== undefined && failure !== 'superseded';
 }

@@ -15,7 +15,7 @@ import type { Dropped, Enqueued, Merged, Paused, Requeued, Started, Trigger } fr
 import { link, linksTo, MOST_LINKS } from './links.js';
 
 /** How many attempts a trace has at most: one that fails for weeks would be a trace that is never exported. */
-export const MOST_ATTEMPTS = 200;
+const MOST_ATTEMPTS = 200;
 
 /**
  * The open spans of one id: `reconcile` from its event until it settles, and `handle` while it runs. `handle` is open only

@@ -2,7 +2,7 @@ import { metrics } from '@opentelemetry/api';
 import { concat, from, NEVER, Observable, of, Subject, throwError, VirtualTimeScheduler } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { recordMetrics, type RecordMetricsConfig } from 'kreconciler';
-import { reconcile, type Reconciler, type Result, type Step, TerminalError } from 'kreconciler/operators';
+import { type Command, reconcile, type Reconciler, type Result, type Step, TerminalError } from 'kreconciler/operators';
 import { deferred } from '../../support/deferred.js';
 import { measured } from '../../support/measured.js';
 import { meteredSdk, series, total } from '../../support/metered.js';
@@ -186,6 +186,23 @@ describe('recordMetrics', () => {
     expect([full('running'), full('places_taken'), full('places_wanted')]).toEqual([3, 3, 1]);
     const free = await gaugesAfter(more, 0, { workerConcurrency: 2, concurrency: 4 });
     expect([free('places_taken'), free('places_wanted')]).toEqual([3, 0]);
+  });
+
+  it('measures a loop that is paused, and that wants more places than it has', async () => {
+    const commands = new Subject<Command>();
+    const places = { workerConcurrency: 2, concurrency: 1 };
+    const { events, pass, collect } = measured(() => NEVER, { commands, ...places, maxReconcileTime: 0 }, places);
+    for (const id of ['web', 'api']) events.next({ id });
+    commands.next({ kind: 'pause', id: 'db', why: 'ann: migrates it' });
+    pass(500);
+    const before = await collect();
+    const gauge = (metrics: typeof before, name: string) => total(metrics, `kreconciler_${name}`);
+    expect([gauge(before, 'running'), gauge(before, 'places_taken'), gauge(before, 'places_wanted')]).toEqual([1, 1, 1]);
+    expect([gauge(before, 'paused'), gauge(before, 'loop_paused'), gauge(before, 'oldest_pause_millis')]).toEqual([1, 0, 500]);
+    commands.next({ kind: 'resume', id: 'db' });
+    commands.next({ kind: 'pause' });
+    const after = await collect();
+    expect([gauge(after, 'paused'), gauge(after, 'loop_paused'), gauge(after, 'oldest_unconverged_millis')]).toEqual([0, 1, 0]);
   });
 
   it('counts apart what another process owns, which is no error of its stream, and what was superseded, which is none of its run', async () => {
