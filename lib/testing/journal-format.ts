@@ -9,6 +9,9 @@ const NUMBERS = [
   'maxItemRetries',
   'workerQueueSize',
   'workerCount',
+  'workerConcurrency',
+  'concurrency',
+  'cooldown',
   'delayResolution',
   'delayQueueSize',
   'maxReconcileTime',
@@ -41,7 +44,9 @@ export function encodeStep(step: Step, index: number): string {
   return JSON.stringify({
     line: index + 2,
     ...rest,
-    ...(trigger === undefined ? {} : { trigger: { id: step.id, stream: trigger.stream } }),
+    ...(trigger === undefined
+      ? {}
+      : { trigger: { id: step.id, stream: trigger.stream, priority: trigger.priority, force: trigger.force } }),
     ...('error' in step ? { error: encodeError(step.error) } : {}),
   });
 }

@@ -1,5 +1,5 @@
 import { type Observable, ReplaySubject } from 'rxjs';
-import type { Result, Step } from '../../operators/types.js';
+import type { ReconcileContext, Result, Step } from '../../operators/types.js';
 
 /** A run as it was recorded. The replayed run ends when {@link RecordedRun.end} is called, or at once if that was before it. */
 export class RecordedRun {
@@ -9,15 +9,18 @@ export class RecordedRun {
   wasAbandoned = false;
   readonly #settled = new ReplaySubject<Result>(1);
   #hasEnded = false;
+  #context: ReconcileContext | undefined;
 
   end(): void {
     const { outcome } = this;
     this.#hasEnded = true;
     if (outcome === undefined || this.wasAbandoned) this.#settled.complete();
-    else this.#end(outcome);
+    else if (this.#context !== undefined) this.#end(outcome);
   }
 
-  run(): Observable<Result> | Promise<Result | void> | undefined {
+  run(context: ReconcileContext): Observable<Result> | Promise<Result | void> | undefined {
+    this.#context = context;
+    if (this.#hasEnded && this.outcome !== undefined && !this.wasAbandoned) this.#end(this.outcome);
     if (!this.wasAbandoned) return this.#settled;
     // Cut off by what it did itself before it returned.
     if (this.#hasEnded) return undefined;
@@ -34,8 +37,9 @@ export class RecordedRun {
   #end(outcome: Step): void {
     const failure = 'failure' in outcome ? outcome.failure : undefined;
     const error = 'error' in outcome ? outcome.error : undefined;
-    if (failure === 'thrown') {
-      this.#settled.error(error);
+    if (failure === 'thrown' || failure === 'superseded') {
+      const thrown: unknown = failure === 'thrown' ? error : this.#context?.superseded.reason;
+      this.#settled.error(thrown);
       return;
     }
     if (failure === 'reported') this.#settled.next({ error });

@@ -1,9 +1,10 @@
+import type { Command } from '../../operators/command.js';
 import type { Step, Trigger } from '../../operators/types.js';
 import { RecordedRun } from './recorded-run.js';
 
 /** What the world did to the loop, and how many steps there were before. */
 export type Input = { readonly at: number; readonly index: number } & (
-  { readonly event: Trigger } | { readonly run: RecordedRun } | { readonly cut: 'reset' | 'stop' }
+  { readonly event: Trigger } | { readonly run: RecordedRun } | { readonly cut: 'reset' | 'stop' } | { readonly command: Command }
 );
 
 /** What the steps of a loop say about the world around it. */
@@ -35,7 +36,7 @@ function isCausedByTime(steps: readonly Step[], index: number): boolean {
   if ('failure' in step && step.failure === 'timeout') return true;
   if (step.kind !== 'enqueued' || step.trigger !== undefined) return false;
   const previous = steps[index - 1];
-  return previous?.id !== step.id || !['succeeded', 'dropped', 'released'].includes(previous.kind);
+  return previous?.id !== step.id || !['succeeded', 'dropped', 'released', 'resumed'].includes(previous.kind);
 }
 
 /**
@@ -68,6 +69,8 @@ export function recordingOf(steps: readonly Step[], shutdownGrace: number): Reco
         stoppedAt = at;
       }
     }
+    const command = commandOf(step);
+    if (command !== undefined) inputs.push({ at, index: isMarkDropped(steps, index) ? index - 1 : index, command });
     const run = running.get(id);
     if (kind === 'started') {
       const started = new RecordedRun();
@@ -89,6 +92,24 @@ export function recordingOf(steps: readonly Step[], shutdownGrace: number): Reco
     }
   });
   return { runs, inputs };
+}
+
+/** The command that the step shows. That a running id was discarded shows only when its run has failed, and is done just before. */
+function commandOf(step: Step): Command | undefined {
+  const { id } = step;
+  if (step.kind === 'dropped') return step.reason === 'discarded' ? { kind: 'discard', id } : undefined;
+  if (step.kind !== 'paused' && step.kind !== 'resumed') return undefined;
+  return {
+    kind: step.kind === 'paused' ? 'pause' : 'resume',
+    ...(id === '' ? {} : { id }),
+    ...('why' in step ? { why: step.why } : {}),
+  };
+}
+
+/** A mark that was discarded: it was enqueued, and at once dropped. */
+function isMarkDropped(steps: readonly Step[], index: number): boolean {
+  const [mark, drop] = [steps[index - 1], steps[index]];
+  return drop?.kind === 'dropped' && mark?.kind === 'enqueued' && mark.trigger === undefined && mark.id === drop.id;
 }
 
 /** Whether a loop that has been stopped does not do this. */

@@ -1,4 +1,5 @@
 import { Observable, Subject } from 'rxjs';
+import type { Command } from '../../operators/command.js';
 import { callable, type ReconcileConfig } from '../../operators/config.js';
 import { isDelay } from '../../operators/errors.js';
 import { expected } from '../../operators/expected.js';
@@ -22,7 +23,8 @@ export interface ReplayConfig {
   /**
    * What differs from the configuration of the journal. It has no functions: by default ids go to the lanes to which they
    * went, and, without a `reconciler`, retries wait as long as they did, as far as the steps show it: if events brought one
-   * forward, nothing says how long it would have waited. A `backoff` without chance in it is best given here.
+   * forward, nothing says how long it would have waited. A `backoff` without chance in it is best given here, and an `order`
+   * must be.
    */
   readonly config?: ReconcileConfig | undefined;
   /** How long to go on after the last line, in ms. Default 0: no more is known of the world after it. */
@@ -72,6 +74,7 @@ async function play({ config: recorded, steps: before }: Journal, config: Replay
   // Shifted by whole ticks, so that the grid stands where it stood.
   const shift = Math.ceil(clock.now() / delayResolution) * delayResolution - Math.floor(begin / delayResolution) * delayResolution;
   const [events, reset, stop] = [new Subject<Trigger>(), new Subject<void>(), new Subject<void>()];
+  const commands = new Subject<Command>();
   let isStopped = false;
   const waiting = inputs.values();
   let next = waiting.next().value;
@@ -79,6 +82,7 @@ async function play({ config: recorded, steps: before }: Journal, config: Replay
     next = waiting.next().value;
     if ('event' in input) events.next(input.event);
     else if ('run' in input) input.run.end();
+    else if ('command' in input) commands.next(input.command);
     else if (input.cut === 'reset') reset.next();
     else {
       isStopped = true;
@@ -94,10 +98,10 @@ async function play({ config: recorded, steps: before }: Journal, config: Replay
   const actNow = (): void => {
     if (next?.index === steps.length && next.at + shift <= clock.now() && isTime(next)) act(next);
   };
-  const replayed: Reconciler = (id) => {
+  const replayed: Reconciler = (id, context) => {
     const run = started.get(id);
     actNow();
-    return run === undefined ? new Observable<never>() : run.run();
+    return run === undefined ? new Observable<never>() : run.run(context);
   };
   const loop = events
     .pipe(
@@ -105,6 +109,7 @@ async function play({ config: recorded, steps: before }: Journal, config: Replay
         ...(reconciler === undefined ? { backoff: recordedBackoff(before, delayResolution, () => steps.length) } : {}),
         ...(config.config?.workerCount === undefined ? { workerHasher: recordedHasher(before) } : {}),
         ...settings,
+        commands,
         reset,
         stop,
         scheduler: clock.scheduler,

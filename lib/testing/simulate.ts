@@ -95,7 +95,7 @@ async function explained<W>(scenario: Scenario<W>, found: Schedule, seed: number
   const log: string[] = [];
   const steps: Step[][] = [];
   const recorder = {
-    note: (at: number, text: string) => log.push(`${String(at)} ms  ${text}`),
+    log: (at: number, text: string) => log.push(`${String(at)} ms  ${text}`),
     step: (step: Step, replica: number) => (steps[replica] ??= []).push(step),
   };
   const again = await run(scenario, smallest, seed, recorder);

@@ -16,6 +16,8 @@ export const KINDS = [
   'dropped',
   'abandoned',
   'released',
+  'paused',
+  'resumed',
 ] as const satisfies readonly Step['kind'][];
 
 /**

@@ -22,28 +22,28 @@ export interface SimulationEnvironment<W> {
   /** How many attempts neither await a handle nor are over. */
   busy: number;
   /** Attempts that go on though their term has ended: what they do is still the fault's doing. */
-  zombies: number;
+  staleAttempts: number;
 
   /** A process starts, and leads if it is its turn. */
-  boot(index: number): void;
+  startProcess(index: number): void;
   /** Something that a fault puts off by `ms`; the world is not calm before it has happened. */
-  later(ms: number, happen: () => void): void;
+  postpone(ms: number, happen: () => void): void;
   /** The same for a timer. */
-  laterRun(ms: number, timer: Timer): void;
+  postponeTimer(ms: number, timer: Timer): void;
   /** An attempt was given an answer, or has given its own: promise jobs must run. */
-  stir(deeply: boolean): void;
+  awaitJobs(deeply: boolean): void;
   /** A copy of what was read. */
   copy<T>(value: T): T;
   /** The fault that hits the next operation of `id`. */
   operationFault(id: string): Fault | undefined;
   deliver(trigger: Trigger): void;
   /** The world was changed, by the change or effect `name`: whoever watches hears of it, and the invariants are looked at. */
-  touched(name: string, id: string, message: unknown): void;
+  changed(name: string, id: string, message: unknown): void;
   stepped(step: Step, replica: number, process: number): void;
-  note(text: string): void;
+  log(text: string): void;
   fail(what: string, error?: unknown): void;
   /** The scenario does what no schedule can excuse. */
-  misused(message: string): ScenarioError;
+  scenarioFault(message: string): ScenarioError;
 }
 
 /** A process, as its attempts see it. */

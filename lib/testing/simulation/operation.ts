@@ -37,12 +37,12 @@ export class Operation<W, T> implements Timer {
     const { attempt, name, fault } = this;
     const { environment, host, id } = attempt;
     if (fault?.kind === 'crash' && host.isAlive) {
-      environment.note(`${id}: the process crashes instead of \`${name}\``);
+      environment.log(`${id}: the process crashes instead of \`${name}\``);
       host.crash(fault.ms);
       return;
     }
     if (fault?.kind === 'fail') {
-      this.#note(' fails');
+      this.#log(' fails');
       this.#failed(new Error(`Simulated: \`${name}\` failed`));
       return;
     }
@@ -51,19 +51,19 @@ export class Operation<W, T> implements Timer {
       value = this.fn(this.isEffect ? environment.world : environment.seen, environment.elapsed);
       if (!this.isEffect && !isPromiseLike(value)) value = environment.copy(value);
     } catch (error) {
-      this.#note(` throws ${describeError(error).message}`);
+      this.#log(` throws ${describeError(error).message}`);
       this.#failed(error);
       return;
     }
     if (isPromiseLike(value)) {
-      environment.misused(lateAnswer(`the function that \`${id}\` gave to \`${name}\``, value));
+      environment.scenarioFault(lateAnswer(`the function that \`${id}\` gave to \`${name}\``, value));
       return;
     }
-    this.#note(NOTES[fault?.kind ?? ''] ?? '');
-    if (this.isEffect) environment.touched(name, id, value);
+    this.#log(NOTES[fault?.kind ?? ''] ?? '');
+    if (this.isEffect) environment.changed(name, id, value);
     if (fault?.kind === 'lost') this.#failed(new Error(`Simulated: the answer of \`${name}\` was lost`));
     else if (fault?.kind === 'overtime')
-      environment.later((environment.limit === Infinity ? 0 : environment.limit) + fault.ms, () => {
+      environment.postpone((environment.limit === Infinity ? 0 : environment.limit) + fault.ms, () => {
         this.#succeeded(value);
       });
     else this.#succeeded(value);
@@ -77,8 +77,8 @@ export class Operation<W, T> implements Timer {
     if (this.attempt.unpark()) this.#reject(error);
   }
 
-  #note(what: string): void {
+  #log(what: string): void {
     const { environment, id } = this.attempt;
-    if (this.isEffect) environment.note(`${id}: \`${this.name}\`${what}`);
+    if (this.isEffect) environment.log(`${id}: \`${this.name}\`${what}`);
   }
 }

@@ -60,7 +60,7 @@ export class Replica<W> implements Host {
     if (!this.isLeading) return;
     this.isLeading = false;
     // They may ignore their signals, and act on what they read in this term.
-    for (const attempt of this.#running.values()) attempt?.outlive();
+    for (const attempt of this.#running.values()) attempt?.becomeStale();
     this.#reset.next();
   }
 
@@ -73,8 +73,8 @@ export class Replica<W> implements Host {
   crash(downtime: number): void {
     const { environment } = this;
     this.end();
-    environment.later(downtime, () => {
-      environment.boot(this.index);
+    environment.postpone(downtime, () => {
+      environment.startProcess(this.index);
     });
   }
 
@@ -103,7 +103,7 @@ export class Replica<W> implements Host {
     const end = (): void => {
       this.#running.set(id, undefined);
       attempt.end();
-      if (this.isAlive && !isHeardAtOnce) this.environment.stir(true);
+      if (this.isAlive && !isHeardAtOnce) this.environment.awaitJobs(true);
     };
     let answer: ReturnType<Reconciler>;
     try {

@@ -15,7 +15,7 @@ export class SimulatedAttempt<W> extends Attempt implements SimulationContext<W>
   #pending = 0;
   #isOver = false;
   /** It goes on though its term has ended. */
-  #isZombie = false;
+  #isStale = false;
 
   /** The engine has made it; from now on it is one of `host`. */
   begin(environment: SimulationEnvironment<W>, host: Host): void {
@@ -53,22 +53,22 @@ export class SimulatedAttempt<W> extends Attempt implements SimulationContext<W>
   }
 
   /** Its term has ended, and it goes on. */
-  outlive(): void {
-    if (!this.#isZombie) this.environment.zombies++;
-    this.#isZombie = true;
+  becomeStale(): void {
+    if (!this.#isStale) this.environment.staleAttempts++;
+    this.#isStale = true;
   }
 
   /** It does nothing more. */
   die(): void {
-    if (this.#isZombie) this.environment.zombies--;
-    this.#isZombie = false;
+    if (this.#isStale) this.environment.staleAttempts--;
+    this.#isStale = false;
   }
 
   /** It awaits a handle. */
   park(name: string): void {
     if (this.#isOver) {
       const call = `\`${name}\` of \`${this.id}\` was called`;
-      throw this.environment.misused(
+      throw this.environment.scenarioFault(
         this.isCut
           ? `${call} after the Observable around it was cut off, over time or with its term: an async function goes on all the same, while the loop may have started \`${this.id}\` again. Return its promise instead, which the loop waits for`
           : `${call} outside of an attempt: the reconciler had answered already. Is an \`await\` missing?`,
@@ -81,7 +81,7 @@ export class SimulatedAttempt<W> extends Attempt implements SimulationContext<W>
   unpark(): boolean {
     if (!this.host.isAlive) return false;
     if (--this.#pending === 0 && !this.#isOver) this.environment.busy++;
-    this.environment.stir(this.#pending > 0);
+    this.environment.awaitJobs(this.#pending > 0);
     return true;
   }
 
@@ -92,7 +92,7 @@ export class SimulatedAttempt<W> extends Attempt implements SimulationContext<W>
     const operation = new Operation(this, name, fn, isEffect, fault);
     // The world is not calm before the fault has struck, be it this very moment.
     if (fault === undefined) environment.scheduler.add(0, operation);
-    else environment.laterRun(fault.kind === 'slow' ? fault.ms : 0, operation);
+    else environment.postponeTimer(fault.kind === 'slow' ? fault.ms : 0, operation);
     return operation.answer;
   }
 }

@@ -4,7 +4,7 @@ import type { Fault } from './schedule.js';
 import type { SimulationEnvironment } from './environment.js';
 
 /** How long an event waits at most to be overtaken, in ms. */
-const PATIENCE = 10_000;
+const MAX_HELD = 10_000;
 
 /** The way from a change of the world to the processes, and what can happen on it. */
 export class SimulatedEventStream<W> {
@@ -31,7 +31,7 @@ export class SimulatedEventStream<W> {
         break;
       case 'duplicate':
         this.#send(trigger);
-        environment.later(fault.ms, () => {
+        environment.postpone(fault.ms, () => {
           this.#send(trigger);
         });
         break;
@@ -52,14 +52,14 @@ export class SimulatedEventStream<W> {
       isHeld = false;
     };
     this.#held.set(trigger.id, release);
-    this.environment.later(PATIENCE, release);
+    this.environment.postpone(MAX_HELD, release);
   }
 
   #send(trigger: Trigger): void {
     const { environment } = this;
     const stalled = this.#stalledUntil - environment.elapsed;
     const delivery = new Delivery(environment, trigger);
-    if (stalled > 0) environment.laterRun(stalled, delivery);
+    if (stalled > 0) environment.postponeTimer(stalled, delivery);
     else environment.scheduler.add(0, delivery);
   }
 }

@@ -19,10 +19,10 @@ import type { SimulationEnvironment } from './environment.js';
 import { type Fault, type PlannedChange, type Schedule, tieOf } from './schedule.js';
 
 /** How many rounds of promise jobs an attempt may need to get from one handle to the next before we look closer. */
-const PATIENCE = 200;
+const MAX_ROUNDS = 200;
 
 /** How many things may happen at one moment. */
-const CROWD = 10_000;
+const MAX_AT_ONE_MOMENT = 10_000;
 
 /** Rounds of promise jobs in which an attempt that awaits several handles at once gets on, or the engine hears of its end. */
 const ROUNDS_AFTER_SETTLE = 5;
@@ -32,7 +32,7 @@ const ROUND = Promise.resolve();
 
 /** What happened, for the report. */
 export interface Recorder {
-  note(at: number, text: string): void;
+  log(at: number, text: string): void;
   step(step: Step, replica: number): void;
 }
 
@@ -48,7 +48,7 @@ export class Simulation<W> implements SimulationEnvironment<W> {
   readonly settings: ReconcileSettings;
   readonly limit: number;
   busy = 0;
-  zombies = 0;
+  staleAttempts = 0;
   readonly #bound: number;
   readonly #stay: number;
   readonly #operations = new Map<string, FaultPlan>();
@@ -65,13 +65,13 @@ export class Simulation<W> implements SimulationEnvironment<W> {
   #snapshot: W | undefined;
   #staleUntil = 0;
   /** Things that a fault has put off. */
-  #putOff = 0;
+  #postponed = 0;
   /** Rounds of promise jobs to come, at least. */
   #rounds = 0;
   #isCalm = false;
   #isDirty = true;
   #failure: ScenarioFailure | undefined;
-  #misuse: ScenarioError | undefined;
+  #scenarioFault: ScenarioError | undefined;
 
   constructor(
     readonly scenario: Scenario<W>,
@@ -110,7 +110,7 @@ export class Simulation<W> implements SimulationEnvironment<W> {
   /** Runs it all. Resolves with the first failure, if there is one. Rejects if the scenario itself is at fault. */
   async run(): Promise<ScenarioFailure | undefined> {
     try {
-      this.boot(0);
+      this.startProcess(0);
       const { changes, faults } = this.schedule;
       new PlannedChanges(changes, this.scheduler, (change) => {
         this.#change(change);
@@ -118,14 +118,14 @@ export class Simulation<W> implements SimulationEnvironment<W> {
       for (const fault of faults)
         if (tieOf(fault.kind) === 'moment')
           this.scheduler.after(fault.at, () => {
-            this.#strike(fault);
+            this.#inject(fault);
           });
       await this.#live(greatest([changes.at(-1)?.at ?? 0, ...faults.map(({ at }) => at)]));
     } finally {
       // What is at rest is garbage as it is, and to take it apart takes long.
       for (const replica of this.#replicas) if (replica.isBusy) replica.end();
     }
-    if (this.#misuse !== undefined) throw this.#misuse;
+    if (this.#scenarioFault !== undefined) throw this.#scenarioFault;
     return this.#failure;
   }
 
@@ -137,26 +137,26 @@ export class Simulation<W> implements SimulationEnvironment<W> {
     return this.#snapshot ?? this.world;
   }
 
-  boot(index: number): void {
+  startProcess(index: number): void {
     this.#replicas[index] = new Replica(this, index, this.#processes++);
     this.#electLeader();
   }
 
-  laterRun(ms: number, timer: Timer): void {
-    this.later(ms, () => {
+  postponeTimer(ms: number, timer: Timer): void {
+    this.postpone(ms, () => {
       timer.run();
     });
   }
 
-  later(ms: number, happen: () => void): void {
-    this.#putOff++;
+  postpone(ms: number, happen: () => void): void {
+    this.#postponed++;
     this.scheduler.after(ms, () => {
-      this.#putOff--;
+      this.#postponed--;
       happen();
     });
   }
 
-  stir(deeply: boolean): void {
+  awaitJobs(deeply: boolean): void {
     this.#rounds = Math.max(this.#rounds, deeply ? ROUNDS_AFTER_SETTLE : 1);
   }
 
@@ -172,7 +172,7 @@ export class Simulation<W> implements SimulationEnvironment<W> {
     for (const replica of this.#replicas) replica.deliver(trigger);
   }
 
-  touched(name: string, id: string, message: unknown): void {
+  changed(name: string, id: string, message: unknown): void {
     this.#isDirty = true;
     for (const stream of this.#watches.get(name) ?? []) stream.emit(id, message, this.#faultOf(this.#events.get(id)));
     for (const [invariant, holds] of this.#invariants) {
@@ -184,33 +184,33 @@ export class Simulation<W> implements SimulationEnvironment<W> {
     this.recorder?.step({ ...step, at: this.elapsed }, replica);
     try {
       const answer: unknown = this.scenario.onStep?.(step, this.world, this.elapsed, process);
-      if (isPromiseLike(answer)) this.misused(lateAnswer('`onStep`', answer));
+      if (isPromiseLike(answer)) this.scenarioFault(lateAnswer('`onStep`', answer));
     } catch (error) {
       this.fail(`\`onStep\` threw: ${describeError(error).message}`, error);
     }
   }
 
-  note(text: string): void {
-    this.recorder?.note(this.elapsed, text);
+  log(text: string): void {
+    this.recorder?.log(this.elapsed, text);
   }
 
   fail(what: string, error?: unknown): void {
     this.#failure ??= { what, at: this.elapsed, error };
   }
 
-  misused(message: string): ScenarioError {
-    this.#misuse ??= new ScenarioError(message);
-    return this.#misuse;
+  scenarioFault(message: string): ScenarioError {
+    this.#scenarioFault ??= new ScenarioError(message);
+    return this.#scenarioFault;
   }
 
   async #live(end: number): Promise<void> {
     const { scheduler } = this;
     let limit = Infinity;
     let since: number | undefined;
-    let crowd = 0;
-    while (this.#failure === undefined && this.#misuse === undefined) {
+    let atThisMoment = 0;
+    while (this.#failure === undefined && this.#scenarioFault === undefined) {
       const { next } = scheduler;
-      const isOver = (this.#putOff === 0 && this.zombies === 0) || next > end + this.#bound;
+      const isOver = (this.#postponed === 0 && this.staleAttempts === 0) || next > end + this.#bound;
       if (!this.#isCalm && next > end && isOver) {
         scheduler.passTo(end);
         this.#isCalm = true;
@@ -226,20 +226,20 @@ export class Simulation<W> implements SimulationEnvironment<W> {
         if (since === undefined) this.fail(`the world did not converge within ${String(this.#bound)} ms after the last fault`);
         return;
       }
-      crowd = next > scheduler.elapsed ? 0 : crowd + 1;
-      if (crowd > CROWD) this.fail('time stood still: one thing caused the next at the same moment, without end');
+      atThisMoment = next > scheduler.elapsed ? 0 : atThisMoment + 1;
+      if (atThisMoment > MAX_AT_ONE_MOMENT) this.fail('time stood still: one thing caused the next at the same moment, without end');
       scheduler.runNext();
       // Promise jobs run until every attempt awaits a handle or is over, and the engine has heard of it.
       for (let rounds = 0; this.#rounds > 0 || this.busy > 0; rounds++) {
         this.#rounds--;
         await ROUND;
-        if (rounds >= PATIENCE) await this.#lookCloser();
+        if (rounds >= MAX_ROUNDS) await this.#checkStuck();
       }
       this.#rounds = 0;
     }
   }
 
-  async #lookCloser(): Promise<void> {
+  async #checkStuck(): Promise<void> {
     await settle();
     if (this.busy <= 0) return;
     throw new ScenarioError(
@@ -251,11 +251,11 @@ export class Simulation<W> implements SimulationEnvironment<W> {
     const changes: Readonly<Record<string, Change<W> | undefined>> = this.scenario.changes;
     const change = changes[name];
     if (change === undefined) throw new ScenarioError(`Expected the scenario to have the change \`${name}\` of the schedule`);
-    this.note(`${id}: ${name} (from outside)`);
+    this.log(`${id}: ${name} (from outside)`);
     const message =
       typeof change === 'function' ? change(this.world, id, randomFrom(value as number)) : change.apply(this.world, id, value);
     if (isPromiseLike(message)) throw new ScenarioError(lateAnswer(`the change \`${name}\``, message));
-    this.touched(name, id, message);
+    this.changed(name, id, message);
   }
 
   /** What `holds` says of the world; undefined if it has gone wrong. */
@@ -268,29 +268,29 @@ export class Simulation<W> implements SimulationEnvironment<W> {
       return undefined;
     }
     if (typeof answer === 'boolean') return answer;
-    this.misused(isPromiseLike(answer) ? lateAnswer(name, answer) : `Expected ${name} to answer true or false, got ${shown(answer)}`);
+    this.scenarioFault(isPromiseLike(answer) ? lateAnswer(name, answer) : `Expected ${name} to answer true or false, got ${shown(answer)}`);
     return undefined;
   }
 
-  #strike({ kind, ms }: Fault): void {
+  #inject({ kind, ms }: Fault): void {
     if (kind === 'clock') this.scheduler.stepClock(ms);
-    else if (kind === 'stale') this.#freeze(ms);
-    else if (kind === 'leadership') this.#deposed(ms);
+    else if (kind === 'stale') this.#freezeReads(ms);
+    else if (kind === 'leadership') this.#loseLeadership(ms);
     else this.#handOver(ms);
   }
 
-  #freeze(ms: number): void {
+  #freezeReads(ms: number): void {
     this.#snapshot ??= this.#clone(this.world);
     this.#staleUntil = Math.max(this.#staleUntil, this.elapsed + ms);
-    this.later(ms, () => {
+    this.postpone(ms, () => {
       if (this.elapsed >= this.#staleUntil) this.#snapshot = undefined;
     });
   }
 
-  #deposed(ms: number): void {
+  #loseLeadership(ms: number): void {
     this.#leaderless++;
     for (const replica of this.#replicas) replica.stepDown();
-    this.later(ms, () => {
+    this.postpone(ms, () => {
       this.#leaderless--;
       this.#electLeader();
     });
@@ -299,9 +299,9 @@ export class Simulation<W> implements SimulationEnvironment<W> {
   #handOver(overlap: number): void {
     const before = this.#leader;
     this.#leader = 1 - before;
-    if (this.#replicas[this.#leader] === undefined) this.boot(this.#leader);
+    if (this.#replicas[this.#leader] === undefined) this.startProcess(this.#leader);
     else this.#electLeader();
-    this.later(overlap, () => {
+    this.postpone(overlap, () => {
       if (this.#leader !== before) this.#replicas[before]?.stepDown();
     });
   }

@@ -1,7 +1,17 @@
 import { setTimeout } from 'node:timers/promises';
-import { constant, reconcile, type ReconcileConfig, type Reconciler, RetryError, type Step, TerminalError } from 'kreconciler/operators';
+import {
+  type Command,
+  constant,
+  reconcile,
+  type ReconcileConfig,
+  type Reconciler,
+  RetryError,
+  type Step,
+  TerminalError,
+  type Trigger,
+} from 'kreconciler/operators';
 import { journal, replay, toMarbles, type VirtualClock, virtualTime } from 'kreconciler/testing';
-import { Subject, throwError } from 'rxjs';
+import { of, Subject, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
 /** What happens to a loop from outside: an event for an id, or the end of a term, or a stop. */
@@ -218,6 +228,46 @@ describe('replay', () => {
     );
     const again = await replay(lines);
     expect(again.steps.map(({ at, kind, worker }) => [at, kind, worker])).toEqual(steps.map(({ at, kind, worker }) => [at, kind, worker]));
+  });
+
+  it('should pause, resume and discard as it was done, force what was forced, and supersede what was', async () => {
+    const config = { workerConcurrency: 2, cooldown: 500, backoff: constant(250) };
+    const acts: [at: number, act: Command | Trigger][] = [
+      [0, { id: 'web' }],
+      [10, { id: 'web' }],
+      [300, { kind: 'pause', id: 'db', why: 'moving' }],
+      [310, { id: 'db' }],
+      [400, { id: 'web', force: true }],
+      [900, { kind: 'resume', id: 'db' }],
+      [910, { kind: 'discard', id: 'db' }],
+      [1000, { kind: 'pause' }],
+      [1100, { id: 'cache', priority: 5 }],
+      [1500, { kind: 'resume' }],
+    ];
+    const lines: string[] = [];
+    const steps = await virtualTime(async (clock) => {
+      const [events, commands, seen] = [new Subject<Trigger>(), new Subject<Command>(), [] as Step[]];
+      const reconciler: Reconciler = (_, { superseded }) => clock.sleep(100, superseded);
+      const loop = events
+        .pipe(reconcile(reconciler, { ...config, commands, scheduler: clock.scheduler }))
+        .subscribe((step) => seen.push(step));
+      for (const [at, act] of acts) {
+        await clock.advance(at - clock.now());
+        if ('kind' in act) commands.next(act);
+        else events.next(act);
+      }
+      await clock.advance(5000);
+      loop.unsubscribe();
+      return seen;
+    });
+    of(...steps)
+      .pipe(journal(config))
+      .subscribe((line) => lines.push(line));
+    expect(new Set(steps.map(({ kind }) => kind))).toContain('paused');
+    expect(steps.filter((step) => 'failure' in step && step.failure === 'superseded')).toHaveLength(1);
+    const again = await replay(lines, { config: { backoff: constant(250) } });
+    expect(kinds(again.steps)).toEqual(kinds(steps));
+    expect(again.diagram).toMatch(/paused .*\nresumed .*= the loop/su);
   });
 
   it('should replay what has no end, and what never began', async () => {

@@ -344,7 +344,7 @@ describe('simulate', () => {
         /Expected the invariant "sane" to answer at once/,
       ],
       ['if `world` is asynchronous', { world: (async () => ({})) as never }, /Expected `world` to answer at once/],
-      ['if `onStep` is asynchronous', { onStep: (async () => undefined) as never }, /Expected `onStep` to answer at once/],
+      ['if `onStep` is asynchronous', { onStep: (): unknown => Promise.resolve() }, /Expected `onStep` to answer at once/],
       ['if a change is asynchronous', { changes: { scale: async () => undefined } }, /Expected the change `scale` to answer at once/],
       [
         'if an effect is asynchronous',
