@@ -44,11 +44,17 @@ module.exports = {
     },
     {
       name: 'lib-testing-may-import-fast-check',
-      comment: 'And two parts of Node: to compare values as its own asserts do, and to see who waits for the real world.',
+      comment:
+        'And three parts of Node: to compare values as its own asserts do, to see who waits for the real world, and to let promise jobs run.',
       severity: 'error',
       from: { path: '^lib/testing/' },
       to: {
-        pathNot: ['^lib/(?!etcd/|postgres/)', '^operators/', '^(async_hooks|util)$', peers('rxjs', '@opentelemetry/api', 'fast-check')],
+        pathNot: [
+          '^lib/(?!etcd/|postgres/)',
+          '^operators/',
+          '^(async_hooks|timers/promises|util)$',
+          peers('rxjs', '@opentelemetry/api', 'fast-check'),
+        ],
       },
     },
     {

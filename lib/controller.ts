@@ -16,7 +16,7 @@ import {
   take,
   tap,
 } from 'rxjs';
-import type { LaneConfig } from '../operators/lane.js';
+import type { LaneConfig } from '../operators/lane-config.js';
 import { reconcileWith } from '../operators/reconcile.js';
 import { checkCommand, type Command } from '../operators/command.js';
 import { callable } from '../operators/config.js';

@@ -1,8 +1,33 @@
 import { type Subscriber, TimeoutError } from 'rxjs';
+import type { Attempt } from './attempt.js';
+import type { ReconcileSettings } from './config.js';
 import type { Entry } from './entry.js';
 import type { Outcome } from './outcome.js';
+import type { Trampoline } from './trampoline.js';
+import type { Reconciler } from './types.js';
+import type { Workqueue } from './workqueue.js';
 import { type CutRun, Runner, type RunObserver } from './runner.js';
-import type { Worker } from './worker.js';
+
+/** The worker, as its turns see it. */
+export interface BusyWorker {
+  readonly reconciler: Reconciler;
+  readonly settings: ReconcileSettings;
+  readonly queue: Workqueue;
+  readonly trampoline: Trampoline;
+  readonly Context: typeof Attempt | undefined;
+  readonly isClosed: boolean;
+  now(): number;
+  /** The next one starts, if one may. */
+  start(): Entry | undefined;
+  /** A run has ended. */
+  ended(entry: Entry, outcome: Outcome, at: number): void;
+  /** Notes a failure: what users say meanwhile is heard afterwards. */
+  record(fail: () => void): void;
+  release(entry: Entry): void;
+  freePlace(): void;
+  turnEnded(period: BusyPeriod): void;
+  look(): void;
+}
 
 /**
  * A turn of a worker: runs one ready id after the other until none may start. It spans the whole busy period because a turn a
@@ -15,7 +40,7 @@ export class BusyPeriod implements RunObserver {
   /** What runs. */
   #current: Entry | undefined;
 
-  constructor(readonly worker: Worker) {
+  constructor(readonly worker: BusyWorker) {
     const { reconciler, settings, queue, Context } = worker;
     this.#runner = new Runner(reconciler, settings, queue.worker, this, Context);
   }

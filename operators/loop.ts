@@ -18,7 +18,8 @@ import {
 import { Commands } from './commands.js';
 import type { ReconcileSettings } from './config.js';
 import { DelayScheduler } from './delay-scheduler.js';
-import { lane, type LaneConfig } from './lane.js';
+import { lane } from './lane.js';
+import type { LaneConfig } from './lane-config.js';
 import { toObservable } from './observable-input.js';
 import { Places } from './places.js';
 import { trampolined, type Trampoline } from './trampoline.js';

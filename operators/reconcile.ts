@@ -1,7 +1,7 @@
 import { EMPTY, groupBy, mergeMap, type OperatorFunction } from 'rxjs';
 import { callable, type ReconcileConfig, type ReconcileSettings, reconcileSettings } from './config.js';
 import { UnicastSubject } from './unicast-subject.js';
-import type { LaneConfig } from './lane.js';
+import type { LaneConfig } from './lane-config.js';
 import { loop } from './loop.js';
 import { route } from './route.js';
 import type { Reconciler, Step, Trigger } from './types.js';

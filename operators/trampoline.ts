@@ -136,7 +136,7 @@ export class Trampoline {
 }
 
 /**
- * Runs `work` with an trampoline of its own and emits the steps that leave by it; completes or fails with `work`.
+ * Runs `work` with a trampoline of its own and emits the steps that leave by it; completes or fails with `work`.
  */
 export function trampolined(work: (trampoline: Trampoline) => Observable<unknown>): Observable<Step> {
   // Made by hand: the end must wait in the same line as the steps.

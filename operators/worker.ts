@@ -1,11 +1,11 @@
 import { Observable, Subject } from 'rxjs';
 import type { Attempt } from './attempt.js';
-import { BusyPeriod } from './busy-period.js';
+import { BusyPeriod, type BusyWorker } from './busy-period.js';
 import type { CommandedLane } from './commands.js';
 import type { ClockWatch } from './clock-watch.js';
 import type { ReconcileSettings } from './config.js';
 import type { Entry } from './entry.js';
-import type { LaneConfig } from './lane.js';
+import type { LaneConfig } from './lane-config.js';
 import type { Outcome } from './outcome.js';
 import type { Candidate, Places } from './places.js';
 import type { CutRun } from './runner.js';
@@ -22,7 +22,7 @@ export interface WakeUp {
 }
 
 /** Everything happens to a lane from outside, by one of these methods; each changes state first and then flushes (A5). */
-export class Worker implements Candidate, CommandedLane {
+export class Worker implements BusyWorker, Candidate, CommandedLane {
   readonly queue: Workqueue;
   readonly settings: ReconcileSettings;
   readonly trampoline: Trampoline;
