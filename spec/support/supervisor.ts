@@ -116,6 +116,7 @@ export class Place {
     // The signal may have come before it listened to signals; and a new one is sent none for that reason.
     if (end?.code !== 0) this.supervise('--for', '0.001');
     await Promise.all(this.#supervisors.map(({ exited }) => exited));
-    for (const folder of [stateOf(this.dir), this.#root]) rmSync(folder, { recursive: true, force: true });
+    const dirs = [this.dir, join(this.#root, 'release'), join(this.#root, 'current')];
+    for (const folder of [...dirs.map(stateOf), this.#root]) rmSync(folder, { recursive: true, force: true });
   }
 }
