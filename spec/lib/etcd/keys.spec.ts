@@ -18,17 +18,21 @@ function memory() {
 /** A `fetch` whose watches say nothing any more from the moment on at which they are silenced; those opened later do. */
 function silenced() {
   let isSilent = false;
+  let hasBegun = false;
   const fetching: KeysConfig['fetch'] = async (url, init) => {
     const response = await fetch(url, init);
     if (!url.endsWith('/watch') || isSilent) return response;
     const reader = response.body!.getReader();
     const read = async () => {
       const chunk = await reader.read();
+      hasBegun = true;
       return isSilent ? new Promise<never>(() => {}) : chunk;
     };
     return { ok: true, status: 200, text: () => Promise.resolve(''), body: { getReader: () => ({ read }) } };
   };
-  const silence = () => {
+  /** Once there is a watch that can go silent. */
+  const silence = async () => {
+    await eventually(() => expect(hasBegun).toBe(true));
     isSilent = true;
   };
   return { fetch: fetching, silence };
@@ -122,7 +126,7 @@ describe.runIf(hasEtcd)('keys', () => {
     await etcd.put(`${prefix}goes`);
     const one = follower({ prefix, observability, heartbeat: 500, fetch });
     await one.hears('goes', 'stays');
-    silence();
+    await silence();
     await etcd.delete(`${prefix}goes`);
     await etcd.put(`${prefix}comes`);
     await etcd.compact();
@@ -144,7 +148,7 @@ describe.runIf(hasEtcd)('keys', () => {
     const one = follower({ prefix, observability, heartbeat: 500, fetch });
     await etcd.put(`${prefix}before`);
     await one.hears('before');
-    silence();
+    await silence();
     await etcd.put(`${prefix}meanwhile`);
     await one.hears('before', 'meanwhile');
     expect(lines).toEqual([]);
@@ -159,9 +163,9 @@ describe.runIf(hasEtcd)('keys', () => {
     await one.hears('a');
     proxy.freeze();
     await eventually(() => expect(lines).not.toHaveLength(0));
-    expect(lines[0]).toEqual({
+    expect(lines[0]).toMatchObject({
       message: `Watching the keys of etcd that begin with \`${prefix}\` failed, trying again`,
-      fields: { failures: 1, delay: 20, error: new Error(`etcd at ${proxy.url.replace(/\/$/, '')} did not answer within 500 ms`) },
+      fields: { failures: 1, delay: 20, error: { message: `etcd at ${proxy.url.replace(/\/$/, '')} did not answer within 500 ms` } },
     });
     proxy.thaw();
     await one.hears('a', 'a');
