@@ -70,6 +70,29 @@ const jest = `
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 const [, pasted = ''] = /^```ts loop\n([^]*?)^```$/m.exec(readme) ?? [];
 const [, printed = ''] = /^```\n(enqueued web[^]*?)^```$/m.exec(readme) ?? [];
+/** What a message says of a line of code must be true of the package as well: its own files are bundled there under other names. */
+const lines = `
+  const { timer } = rxjs;
+  const messageOf = (promise) => promise.then(() => 'nothing', ({ message }) => message);
+  const claim = (message, pattern) => { if (!pattern.test(message)) throw new Error('Expected ' + pattern + ' of: ' + message); };
+  test('a real timer is named by the line that set it', async () => {
+    let waiting;
+    function waitForReal() { return new Promise((resolve) => { waiting = setTimeout(resolve, 60_000); }); }
+    claim(await messageOf(virtualTime(waitForReal)), /\\n {2}Timeout at .*lines\\.[^:]*:\\d+:\\d+/);
+    clearTimeout(waiting);
+  });
+  test('an assertion that fails in an observer is what the test rejects with', async () => {
+    const failing = virtualTime(async (clock) => {
+      timer(10, clock.scheduler).subscribe(() => { throw new Error('an assertion'); });
+      await clock.advance(20);
+    });
+    claim(await messageOf(failing), /^an assertion$/);
+  });
+`;
+const imports = {
+  esm: `import * as rxjs from 'rxjs'; import { virtualTime } from '${name}/testing';`,
+  cjs: `const rxjs = require('rxjs'); const { virtualTime } = require('${name}/testing');`,
+};
 const typed = `
   import { of } from 'rxjs';
   import { Controller, type ControllerContext, type Reconciler, resync, type Step } from '${name}';
@@ -129,6 +152,16 @@ try {
   write('testing.test.js', jest);
   run('npx', 'jest', '--silent');
   console.log('the testing kit ran under jest');
+
+  write('lines.test.js', `${imports.cjs}\n${lines}`);
+  run('npx', 'jest', '--silent', 'lines.test.js');
+  rmSync(join(project, 'lines.test.js'));
+  write('lines.node.mjs', `import { test } from 'node:test'; ${imports.esm}\n${lines}`);
+  write('lines.node.cjs', `const { test } = require('node:test'); ${imports.cjs}\n${lines}`);
+  run('node', '--test', 'lines.node.mjs', 'lines.node.cjs');
+  write('lines.spec.mjs', `${imports.esm}\n${lines}`);
+  run('node', join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--globals', '--root', project, 'lines.spec.mjs');
+  console.log('messages name the lines of the user under jest, node:test and vitest');
 
   const all = entries.map((entry, i) => `import * as all${String(i)} from '${entry}';\nvoid all${String(i)};`).join('\n');
   for (const file of ['types.mts', 'types.cts', 'types.ts']) write(file, `${all}\n${typed}`);
