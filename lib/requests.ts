@@ -35,7 +35,7 @@ export class Requests {
         },
         reject: (error) => {
           end();
-          reject(error as Error);
+          reject(error);
         },
       });
       send(trigger);

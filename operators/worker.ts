@@ -144,13 +144,14 @@ export class Worker implements BusyWorker, Candidate, CommandedLane {
 
   /** A run has ended. */
   ended(entry: Entry, outcome: Outcome, at: number): void {
-    this.freePlace();
     this.#endedAt = at;
     if (outcome.failure === undefined) this.queue.succeed(entry, outcome.requeueDelay, at);
     else
       this.record(() => {
         this.queue.fail(entry, outcome, at);
       });
+    // Last: whoever gets the place starts, and what has ended must be known by then.
+    this.freePlace();
   }
 
   /** Notes a failure, for which users are asked: what they say meanwhile is heard only afterwards, for nothing may change half of a state. */

@@ -539,8 +539,8 @@ export class Workqueue {
       if (this.#begun === 0) this.#break(`\`shift\` gave nothing, though ${String(this.#ordered)} items are there and none of them runs`);
       return undefined;
     }
-    const entry = (item instanceof Claim ? item.entry : item) as Entry;
-    if (!this.#isTrusted && !this.#stands(entry, item)) {
+    const entry = item instanceof Claim ? item.entry : item;
+    if (!isEntry(entry) || !(this.#isTrusted || this.#stands(entry, item))) {
       this.#break(`\`shift\` gave ${shown(item)}, which is not there`);
       return undefined;
     }
@@ -554,7 +554,6 @@ export class Workqueue {
   }
 
   #stands(entry: Entry, item: ReadyItem): boolean {
-    if (!(entry instanceof Entry)) return false;
     const { special: of } = entry;
     const isOurs = entry.state === 'ready' && this.#entries.get(entry.id, entry.hash) === entry;
     return (
@@ -817,4 +816,8 @@ function forgetClaims(entry: Entry, of: Special): void {
   if (of.raised > entry.priority) entry.highest = of.raised;
   of.raised = -Infinity;
   of.claims = [];
+}
+
+function isEntry(item: ReadyItem): item is Entry {
+  return item instanceof Entry;
 }

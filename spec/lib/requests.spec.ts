@@ -1,6 +1,6 @@
 import { concat, NEVER, of, Subject } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { acknowledge, constant, Controller, type ControllerContext, type Reconciler, TerminalError } from 'kreconciler';
+import { acknowledge, constant, type Controller, type ControllerContext, type Reconciler, TerminalError } from 'kreconciler';
 import { controlled } from '../support/controlled.js';
 import { deferred } from '../support/deferred.js';
 

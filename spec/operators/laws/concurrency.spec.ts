@@ -149,6 +149,25 @@ describe('W2: places of the whole loop', () => {
     expect(runs.most).toBe(1);
   });
 
+  test.each([
+    [1, 2],
+    [2, 1],
+    [1, Infinity],
+  ])('W2 should give a place on when the end of its run is known, with %s workers of %s runs', async (workerCount, workerConcurrency) => {
+    const rig: Rig = new Rig(
+      async (id) => {
+        if (id === 'web') for (let i = 0; i < 8; i++) rig.trigger(`service-${i}`);
+        await Promise.resolve();
+      },
+      { concurrency: 1, workerCount, workerConcurrency },
+    );
+    rig.trigger('web');
+    for (let i = 0; i < 20; i++) await rig.clock.pass(0);
+    const runs = rig.told('started', 'succeeded');
+    expect(runs).toHaveLength(18);
+    for (let i = 0; i < runs.length; i += 2) expect(runs[i + 1]).toBe(runs[i]?.replace('started', 'succeeded'));
+  });
+
   test('W2 should not let a worker that runs several keep the others from a place', async () => {
     const runs = new Runs();
     const rig: Rig = new Rig(runs.reconciler, { ...config, workerConcurrency: 2, concurrency: 2 });

@@ -4,7 +4,6 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { noopLogger, observability } from 'kreconciler';
 import { shards } from 'kreconciler/postgres';
 
 const [, , url = '', deadline = '500'] = process.argv;
