@@ -24,7 +24,8 @@ describe.runIf(onlyInIntegration)('examples/postgres', () => {
     'should have another replica take over the very processes of a leader that is killed, and leave none behind on SIGTERM',
     { timeout: 90_000 },
     async () => {
-      const child = spawn('npm', ['run', '--silent', 'example:postgres'], { stdio: ['ignore', 'pipe', 'inherit'] });
+      // As its script does. Not by npm, which passes a signal on to a shell only.
+      const child = spawn(process.execPath, ['--import', 'tsx', 'examples/postgres/main.ts'], { stdio: ['ignore', 'pipe', 'inherit'] });
       const ended = new Promise((resolve) => child.once('close', resolve));
       const lines: string[] = [];
       createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
