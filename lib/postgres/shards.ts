@@ -26,7 +26,10 @@ import { type ShardsConfig, shardsSettings, type ShardsSettings } from './shards
  * @throws TypeError if a field is out of its range
  * @example
  * const owned = shards({ connection: 'postgres://db.example.org/app', name: 'dns' });
- * await new Controller({ shards: owned }, reconciler, streams).run(signal);
+ * owned.holdings.subscribe((holding) => {
+ *   const run = begin(holding.shard, holding.term);
+ *   const held = holding.subscribe({ next: () => run.finish(() => { held.unsubscribe(); }), complete: () => { run.abort(); } });
+ * });
  */
 export function shards(config: ShardsConfig): Shards {
   const settings = shardsSettings(config);

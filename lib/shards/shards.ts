@@ -16,7 +16,7 @@ export interface Holding extends Observable<'revoked'> {
 
 /**
  * Ids spread over `count` shards, each of which is held by at most one process at a time. `kreconciler/postgres` and
- * `kreconciler/etcd` have one each; a Controller takes it as `config.shards`.
+ * `kreconciler/etcd` have one each.
  */
 export interface Shards {
   /** How many shards there are, the same for all members. */
