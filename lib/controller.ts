@@ -16,7 +16,7 @@ import {
   take,
   tap,
 } from 'rxjs';
-import type { LaneConfig } from '../operators/lane-config.js';
+import type { LaneExtras } from '../operators/lane-config.js';
 import { reconcileWith } from '../operators/reconcile.js';
 import { checkCommand, type Command } from '../operators/command.js';
 import { callable } from '../operators/config.js';
@@ -230,7 +230,7 @@ export class Controller {
       ),
     };
     const telemetry = instrument(settings.observability, { ...settings, leading: leads, streams: this.#changes });
-    const context: Pick<LaneConfig, 'Context' | 'inspector'> = {
+    const context: LaneExtras = {
       Context: controllerContext(telemetry.loggerFor, () => this.#leadership.term?.term),
       inspector: (queue) => this.#queues.push(queue),
     };

@@ -12,7 +12,6 @@ export { byPriority, type ByPriorityConfig } from '../operators/orders/by-priori
 export { fair, type FairConfig } from '../operators/orders/fair.js';
 export { fifo } from '../operators/orders/fifo.js';
 export type { ReadyItem, ReadyQueue } from '../operators/orders/ready-queue.js';
-export type { Trampoline } from '../operators/trampoline.js';
 export { reconcile } from '../operators/reconcile.js';
 export { route } from '../operators/route.js';
 export { type Counts, type Snapshot, snapshots, type WorkerCounts } from '../operators/snapshots.js';

@@ -12,7 +12,6 @@ export { byPriority, type ByPriorityConfig } from './orders/by-priority.js';
 export { fair, type FairConfig } from './orders/fair.js';
 export { fifo } from './orders/fifo.js';
 export type { ReadyItem, ReadyQueue } from './orders/ready-queue.js';
-export type { Trampoline } from './trampoline.js';
 export { reconcile } from './reconcile.js';
 export { route } from './route.js';
 export { type Counts, type Snapshot, snapshots, type WorkerCounts } from './snapshots.js';

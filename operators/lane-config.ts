@@ -6,8 +6,16 @@ import type { Places } from './places.js';
 import type { Trampoline } from './trampoline.js';
 import type { Workqueue } from './workqueue.js';
 
+/** What only a Controller and the tests ask of a loop. */
+export interface LaneExtras {
+  /** What contexts are made of, if they are to have more: a class that extends it keeps the signal lazy. */
+  readonly Context?: typeof Attempt | undefined;
+  /** Is given the workqueue of each lane, to look at. */
+  readonly inspector?: ((queue: Workqueue) => void) | undefined;
+}
+
 /** What the lanes of one loop share. */
-export interface LaneConfig {
+export interface LaneConfig extends LaneExtras {
   readonly settings: ReconcileSettings;
   /** Where the steps leave. */
   readonly trampoline: Trampoline;
@@ -17,10 +25,6 @@ export interface LaneConfig {
   readonly places: Places | undefined;
   /** Knows what is paused, and tells its lanes of commands. */
   readonly commands: Commands;
-  /** Is told that a user's order has broken its rules: the loop must end. */
+  /** Ends the loop: a user's order has broken its rules. */
   readonly broken: (error: Error) => void;
-  /** What contexts are made of, if they are to have more: a class that extends it keeps the signal lazy. */
-  readonly Context?: typeof Attempt | undefined;
-  /** Is told of the lane's workqueue, to look at. */
-  readonly inspector?: ((queue: Workqueue) => void) | undefined;
 }

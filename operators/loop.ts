@@ -19,18 +19,18 @@ import { Commands } from './commands.js';
 import type { ReconcileSettings } from './config.js';
 import { DelayScheduler } from './delay-scheduler.js';
 import { lane } from './lane.js';
-import type { LaneConfig } from './lane-config.js';
+import type { LaneConfig, LaneExtras } from './lane-config.js';
 import { toObservable } from './observable-input.js';
 import { Places } from './places.js';
-import { trampolined, type Trampoline } from './trampoline.js';
+import { trampolined } from './trampoline.js';
 import type { Reconciler, Step, Trigger } from './types.js';
 
 /** What a loop is composed of. */
 export interface LoopParts {
   /** One serial lane; its steps carry `worker`, which no other lane of the loop may have. */
   readonly lane: (reconciler: Reconciler, worker: number) => OperatorFunction<string | Trigger, never>;
-  /** Where steps leave that are not a lane's, rejections for instance. */
-  readonly trampoline: Trampoline;
+  /** Emits a step that is not a lane's, a rejection for instance, in order with theirs. */
+  readonly emit: (step: Step) => void;
 }
 
 /**
@@ -54,7 +54,15 @@ export interface LoopParts {
 export function loop<T>(
   settings: ReconcileSettings,
   compose: (events: Observable<T>, parts: LoopParts) => Observable<unknown>,
-  extras?: Pick<LaneConfig, 'Context' | 'inspector'>,
+): OperatorFunction<T, Step> {
+  return loopWith(settings, compose);
+}
+
+/** {@link loop} whose contexts can be extended and workqueues looked at. */
+export function loopWith<T>(
+  settings: ReconcileSettings,
+  compose: (events: Observable<T>, parts: LoopParts) => Observable<unknown>,
+  extras?: LaneExtras,
 ): OperatorFunction<T, Step> {
   return (source) =>
     trampolined((trampoline) => {
@@ -98,7 +106,12 @@ export function loop<T>(
         // Before the lanes: the source is let go first (P2).
         takeUntil(stop),
       );
-      const lanes = compose(events, { trampoline, lane: (reconciler, worker) => lane(reconciler, worker, config) });
+      const lanes = compose(events, {
+        lane: (reconciler, worker) => lane(reconciler, worker, config),
+        emit: (step) => {
+          trampoline.emit(step);
+        },
+      });
       return using(
         // From the start to the end, whether or not there is a source or a lane to hear them.
         () => merge(stop, reset, obeyed).subscribe(),

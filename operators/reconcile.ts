@@ -1,8 +1,8 @@
 import { EMPTY, groupBy, mergeMap, type OperatorFunction } from 'rxjs';
 import { callable, type ReconcileConfig, type ReconcileSettings, reconcileSettings } from './config.js';
 import { UnicastSubject } from './unicast-subject.js';
-import type { LaneConfig } from './lane-config.js';
-import { loop } from './loop.js';
+import type { LaneExtras } from './lane-config.js';
+import { loopWith } from './loop.js';
 import { route } from './route.js';
 import type { Reconciler, Step, Trigger } from './types.js';
 
@@ -35,18 +35,18 @@ const NOWHERE = -1;
 export function reconcileWith(
   reconciler: Reconciler,
   settings: ReconcileSettings,
-  extras?: Pick<LaneConfig, 'Context' | 'inspector'>,
+  extras?: LaneExtras,
 ): OperatorFunction<string | Trigger, Step> {
-  return loop<string | Trigger>(
+  return loopWith<string | Trigger>(
     settings,
-    (events, { lane, trampoline }) =>
+    (events, { lane, emit }) =>
       events.pipe(
         groupBy(
           // By the bounded lane number, never by id: a group is kept for ever.
           (event) => {
             const routed = route(event, settings);
             if (typeof routed === 'number') return routed;
-            trampoline.emit(routed);
+            emit(routed);
             return NOWHERE;
           },
           { connector: () => new UnicastSubject() },

@@ -9,12 +9,12 @@ import { filter, groupBy, mergeMap, type OperatorFunction } from 'rxjs';
  */
 export function lanePerTenant(reconciler: Reconciler, config: ReconcileConfig = {}): OperatorFunction<string | Trigger, Step> {
   const settings = reconcileSettings({ ...config, workerHasher: (id) => (id.includes('/') ? 0 : -1) });
-  return loop<string | Trigger>(settings, (events$, { lane, trampoline }) =>
+  return loop<string | Trigger>(settings, (events$, { lane, emit }) =>
     events$.pipe(
       filter((event) => {
         const routed = route(event, settings);
         if (typeof routed === 'number') return true;
-        trampoline.emit(routed);
+        emit(routed);
         return false;
       }),
       groupBy((event) => tenantOf(typeof event === 'string' ? event : event.id)),

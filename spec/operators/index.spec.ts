@@ -67,7 +67,6 @@ it('should include these types for kreconciler/operators', () => {
     'Step',
     'StepOf',
     'Succeeded',
-    'Trampoline',
     'Trigger',
     'WorkerCounts',
   ]);

@@ -4,6 +4,8 @@ import {
   DelayScheduler,
   type Dropped,
   exponential,
+  type loop,
+  type LoopParts,
   type Merged,
   ofKind,
   reconcile,
@@ -169,3 +171,8 @@ expectTypeOf(interval(5, new DelayScheduler(250, new DelayScheduler(10)))).toEqu
 expectTypeOf<{ id: string; stream: string; message: Buffer }>().toExtend<Trigger>();
 expectTypeOf<{ stream: string }>().not.toExtend<Trigger>();
 expectTypeOf<Result>().toEqualTypeOf<{ readonly requeueDelay?: number; readonly error?: unknown }>();
+
+// A loop of one's own gets lanes and the way out of steps, and nothing of the machinery.
+expectTypeOf<keyof LoopParts>().toEqualTypeOf<'lane' | 'emit'>();
+expectTypeOf<LoopParts['emit']>().toEqualTypeOf<(step: Step) => void>();
+expectTypeOf<Parameters<typeof loop>['length']>().toEqualTypeOf<2>();
