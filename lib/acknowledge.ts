@@ -22,14 +22,11 @@ import {
   tap,
 } from 'rxjs';
 import { after } from '../operators/after.js';
-import { callable, checkScheduler } from '../operators/config.js';
-import { isDelay } from '../operators/errors.js';
-import { expected, expectedObject } from '../operators/expected.js';
+import { check, checkFunction, checkInterval, checkObject, checkScheduler, checkTimeout, isDelay } from '../operators/check.js';
 import { isObservableInput } from '../operators/observable-input.js';
 import type { Dropped, Rejected, Requeued, Step, Succeeded } from '../operators/types.js';
 import { fromInput } from './from-input.js';
 import { type Answer, InFlightMessages, isGood } from './in-flight-messages.js';
-import { checkInterval } from './interval.js';
 import { safely } from './observability/safely.js';
 import { checkObservability, defaultObservability, type Observability } from './observability/observability.js';
 
@@ -91,15 +88,15 @@ export interface AcknowledgeConfig<M> {
  * );
  */
 export function acknowledge<M = unknown>(config: AcknowledgeConfig<M>): MonoTypeOperatorFunction<Step> {
-  expectedObject('config', config);
+  checkObject('config', config);
   const { ack, nack, delay = afterwards, working, workingEvery = 5_000, timeout = 30_000 } = config;
   const { observability = defaultObservability(), scheduler = asyncScheduler } = config;
-  callable('ack', ack);
-  callable('nack', nack);
-  expected('delay', delay, 'a finite number of ms >= 0 or a function', isDelay(delay) || typeof delay === 'function');
-  if (working !== undefined) callable('working', working);
+  checkFunction('ack', ack);
+  checkFunction('nack', nack);
+  check('delay', delay, 'a finite number of ms >= 0 or a function', isDelay(delay) || typeof delay === 'function');
+  if (working !== undefined) checkFunction('working', working);
   checkInterval('workingEvery', workingEvery);
-  expected('timeout', timeout, 'a number of ms > 0', timeout === Infinity || (isDelay(timeout) && timeout > 0));
+  checkTimeout('timeout', timeout);
   checkObservability('observability', observability);
   checkScheduler('scheduler', scheduler);
   const { logger } = observability;
@@ -122,7 +119,7 @@ export function acknowledge<M = unknown>(config: AcknowledgeConfig<M>): MonoType
     );
   const delayOf = (step: Rejected | Dropped): number => {
     const ms = typeof delay === 'function' ? delay(step) : delay;
-    expected('delay', ms, 'a function that returns a finite number of ms >= 0', isDelay(ms));
+    check('delay', ms, 'a function that returns a finite number of ms >= 0', isDelay(ms));
     return ms;
   };
   const answer = ({ message, step }: Answer<M>): Observable<never> =>

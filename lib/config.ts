@@ -1,6 +1,6 @@
 import type { ObservableInput } from 'rxjs';
-import { listenable, type ReconcileConfig, type ReconcileSettings, reconcileSettings } from '../operators/config.js';
-import { expected, expectedObject } from '../operators/expected.js';
+import { type ReconcileConfig, type ReconcileSettings, reconcileSettings } from '../operators/config.js';
+import { check, checkName, checkObject, checkObservableInput } from '../operators/check.js';
 import { checkObservability, defaultObservability, type Observability } from './observability/observability.js';
 
 /** A term of leadership. Its number grows from term to term, so that a write can refuse an old leader. */
@@ -47,13 +47,13 @@ export function defaultConfig(): Config {
 
 /** @throws TypeError that names the field, what was expected and what came */
 export function settings(config: Partial<Config>): Settings {
-  expectedObject('config', config);
+  checkObject('config', config);
   const reconcile = reconcileSettings(config);
   const { name, leaderElectionEnabled = true, leader, standby = 'cold', observability = defaultObservability() } = config;
-  expected('name', name, 'a string', name === undefined || typeof name === 'string');
-  expected('leaderElectionEnabled', leaderElectionEnabled, 'a boolean', typeof leaderElectionEnabled === 'boolean');
-  if (leader !== undefined) listenable('leader', leader);
-  expected('standby', standby, "'cold' or 'warm'", standby === 'cold' || (standby as unknown) === 'warm');
+  checkName('name', name);
+  check('leaderElectionEnabled', leaderElectionEnabled, 'a boolean', typeof leaderElectionEnabled === 'boolean');
+  if (leader !== undefined) checkObservableInput('leader', leader);
+  check('standby', standby, "'cold' or 'warm'", standby === 'cold' || (standby as unknown) === 'warm');
   checkObservability('observability', observability);
   return { ...reconcile, name, leaderElectionEnabled, leader, standby, observability };
 }

@@ -19,8 +19,7 @@ import {
 import type { LaneExtras } from '../operators/lane-config.js';
 import { reconcileWith } from '../operators/reconcile.js';
 import { checkCommand, type Command } from '../operators/command.js';
-import { callable } from '../operators/config.js';
-import { expected, expectedObject } from '../operators/expected.js';
+import { check, checkFunction, checkId, checkObject, checkSignal } from '../operators/check.js';
 import type { Reconciler, Step, Trigger } from '../operators/types.js';
 import { whileLeading } from '../operators/while-leading.js';
 import type { Workqueue } from '../operators/workqueue.js';
@@ -93,7 +92,7 @@ export class Controller {
 
   constructor(config: Partial<Config>, reconciler: Reconciler<ControllerContext>, streams: Readonly<Record<string, EventStream>>) {
     this.#settings = settings(config);
-    callable('reconciler', reconciler);
+    checkFunction('reconciler', reconciler);
     checkEventStreams(streams);
     this.#reconciler = reconciler;
     this.#streams = streams;
@@ -115,7 +114,7 @@ export class Controller {
    * rejects.
    */
   async run(signal?: AbortSignal): Promise<void> {
-    checkSignal(signal);
+    checkSignal('signal', signal);
     if (this.#hasRun) throw new Error('This controller has been run already; make a new one');
     this.#hasRun = true;
     const done = this.#loop(aborted(signal)).forEach((step) => {
@@ -161,11 +160,11 @@ export class Controller {
    * });
    */
   async reconcile(id: string, request: ReconcileRequest = {}): Promise<void> {
-    checkId(id);
-    expectedObject('request', request);
+    checkId('id', id);
+    checkObject('request', request);
     const { signal, force = false } = request;
-    checkSignal(signal);
-    expected('force', force, 'a boolean', typeof force === 'boolean');
+    checkSignal('signal', signal);
+    check('force', force, 'a boolean', typeof force === 'boolean');
     await this.#requests.wait(force ? { id, force } : { id }, signal, (trigger) => {
       if (this.#leadership.term === undefined || !this.#asked.observed)
         throw new Error(`\`${id}\` is not reconciled: this controller does not lead`);
@@ -291,16 +290,6 @@ export class Controller {
       ignoreElements(),
     );
   }
-}
-
-function checkId(id: unknown): void {
-  expected('id', id, 'a non-empty string', typeof id === 'string' && id !== '');
-}
-
-function checkSignal(signal: AbortSignal | undefined): void {
-  const { aborted, addEventListener } = Object(signal) as Partial<AbortSignal>;
-  const isSignal = typeof aborted === 'boolean' && typeof addEventListener === 'function';
-  expected('signal', signal, 'an AbortSignal', signal === undefined || isSignal);
 }
 
 function aborted(signal: AbortSignal | undefined): Observable<unknown> {

@@ -1,4 +1,4 @@
-import { shown } from '../operators/expected.js';
+import { shown } from '../operators/shown.js';
 
 /** What is said of an error in messages, logs and journals. */
 export interface ErrorDescription {

@@ -1,5 +1,5 @@
 import { Observable, type ObservableInput, takeUntil } from 'rxjs';
-import { expected } from '../operators/expected.js';
+import { check } from '../operators/check.js';
 import { isObservableInput, isPromiseLike } from '../operators/observable-input.js';
 import type { Trigger } from '../operators/types.js';
 import { failed } from './describe-error.js';
@@ -32,7 +32,7 @@ export type EventStream = EventSource | ((signal: AbortSignal) => EventSource);
 export function eventStream(name: string, stream: EventStream): Observable<Trigger> {
   const source = withSignal((signal) => {
     const source: unknown = typeof stream === 'function' ? stream(signal) : stream;
-    expected(`streams.${name}`, source, 'a function that returns an Observable, promise or iterable', isObservableInput(source));
+    check(`streams.${name}`, source, 'a function that returns an Observable, promise or iterable', isObservableInput(source));
     return source as EventSource;
   });
   // Made by hand: a stock operator that unpacks arrays makes an Observable for each event.
@@ -82,10 +82,10 @@ function marked(event: string | Trigger, stream: string): Trigger {
 /** @throws TypeError if there is a stream that cannot be listened to */
 export function checkEventStreams(streams: Readonly<Record<string, EventStream>>): void {
   const isRecord = typeof streams === 'object' && (streams as unknown) !== null && !isStream(streams);
-  expected('streams', streams, 'an object of event streams by name', isRecord);
+  check('streams', streams, 'an object of event streams by name', isRecord);
   for (const [name, stream] of Object.entries(streams)) {
     const listenable = typeof stream === 'function' || isObservableInput(stream);
-    expected(`streams.${name}`, stream, 'an Observable, promise, iterable, or a function that returns one', listenable);
+    check(`streams.${name}`, stream, 'an Observable, promise, iterable, or a function that returns one', listenable);
     observed(stream);
   }
 }

@@ -14,7 +14,7 @@ import {
   tap,
 } from 'rxjs';
 import { after } from '../operators/after.js';
-import { expected } from '../operators/expected.js';
+import { check } from '../operators/check.js';
 import { isObservableInput } from '../operators/observable-input.js';
 import type { Logger } from './observability/logging/logger.js';
 import { safely } from './observability/safely.js';
@@ -70,7 +70,7 @@ export function listIds({ list, timeout, scheduler, logger }: ListIdsConfig): Ob
   );
   const listing = withSignal((signal) => {
     const ids: unknown = list(signal);
-    expected('list', ids, 'a function that returns an Observable, promise or iterable of ids', isObservableInput(ids));
+    check('list', ids, 'a function that returns an Observable, promise or iterable of ids', isObservableInput(ids));
     return ids as IdList;
   }, hold).pipe(
     mergeMap((ids) => (typeof ids === 'string' ? [ids] : ids)),

@@ -19,9 +19,18 @@ import {
 } from 'rxjs';
 import { after } from '../operators/after.js';
 import { type Backoff, delayBy, exponential } from '../operators/backoff.js';
-import { callable, checkScheduler, listenable } from '../operators/config.js';
-import { isDelay } from '../operators/errors.js';
-import { expected, expectedObject } from '../operators/expected.js';
+import {
+  check,
+  checkFunction,
+  checkInterval,
+  checkName,
+  checkObject,
+  checkObservableInput,
+  checkScheduler,
+  checkShare,
+  checkTimeout,
+  isDelay,
+} from '../operators/check.js';
 import { fromInput } from './from-input.js';
 import { type IdList, listIds } from './list-ids.js';
 import type { LogFields } from './observability/logging/logger.js';
@@ -80,20 +89,20 @@ const GOLDEN = (Math.sqrt(5) - 1) / 2;
  * resync({ every: 60_000, list: (signal) => fetchIds(signal) });
  */
 export function resync(config: ResyncConfig): Observable<string> {
-  expectedObject('config', config);
+  checkObject('config', config);
   const { name, every, list, jitter = 0, random = Math.random, spread = 0, relistOn = NEVER, timeout = 30_000 } = config;
   const { observability = defaultObservability(), scheduler = asyncScheduler } = config;
-  expected('name', name, 'a string', name === undefined || typeof name === 'string');
-  expected('every', every, 'a finite number of ms > 0', isDelay(every) && every > 0);
-  callable('list', list);
-  expected('timeout', timeout, 'a number of ms > 0', timeout === Infinity || (isDelay(timeout) && timeout > 0));
-  expected('jitter', jitter, 'a number from 0 to 1', isDelay(jitter) && jitter <= 1);
-  callable('random', random);
-  expected('spread', spread, 'a number of ms from 0 to `every`', isDelay(spread) && spread <= every);
-  listenable('relistOn', relistOn);
+  checkName('name', name);
+  checkInterval('every', every);
+  checkFunction('list', list);
+  checkTimeout('timeout', timeout);
+  checkShare('jitter', jitter);
+  checkFunction('random', random);
+  check('spread', spread, 'a number of ms from 0 to `every`', isDelay(spread) && spread <= every);
+  checkObservableInput('relistOn', relistOn);
   const soonest = Math.min(250, every);
   const { backoff = exponential({ initial: soonest, max: every }) } = config;
-  callable('backoff', backoff);
+  checkFunction('backoff', backoff);
   checkScheduler('scheduler', scheduler);
   checkObservability('observability', observability);
   const { logger } = observability;

@@ -1,5 +1,4 @@
-import { isDelay } from './errors.js';
-import { expected, expectedObject } from './expected.js';
+import { check, checkFunction, checkObject, checkShare, isDelay } from './check.js';
 
 /** How long to wait, in ms, after the `failures`-th failure in a row (1 = the first), which was `error`. */
 export type Backoff = (failures: number, error: unknown) => number;
@@ -26,13 +25,13 @@ export interface ExponentialConfig {
  * exponential({ initial: 250, max: 30_000 }); // about 250, 500, 1000, ... 30_000 ms
  */
 export function exponential(config: ExponentialConfig): Backoff {
-  expectedObject('config', config);
+  checkObject('config', config);
   const { initial, factor = 2, max = 60_000, jitter = 0.2, random = Math.random } = config;
-  expected('initial', initial, 'a finite number >= 0', isDelay(initial));
-  expected('factor', factor, 'a finite number >= 1', isDelay(factor) && factor >= 1);
-  expected('max', max, 'a number >= 0', isDelay(max) || max === Infinity);
-  expected('jitter', jitter, 'a number from 0 to 1', isDelay(jitter) && jitter <= 1);
-  expected('random', random, 'a function', typeof random === 'function');
+  check('initial', initial, 'a finite number >= 0', isDelay(initial));
+  check('factor', factor, 'a finite number >= 1', isDelay(factor) && factor >= 1);
+  check('max', max, 'a number >= 0', isDelay(max) || max === Infinity);
+  checkShare('jitter', jitter);
+  checkFunction('random', random);
   const ceiling = Math.min(max, Number.MAX_SAFE_INTEGER);
   const backoff = (failures: number): number => {
     // Each factor is capped by itself: the power reaches Infinity, and 0 times that would be NaN.
@@ -50,7 +49,7 @@ export function exponential(config: ExponentialConfig): Backoff {
  * reconcile(reconciler, { backoff: constant(1000) });
  */
 export function constant(ms: number): Backoff {
-  expected('ms', ms, 'a finite number >= 0', isDelay(ms));
+  check('ms', ms, 'a finite number >= 0', isDelay(ms));
   return Object.assign(() => ms, { longest: ms });
 }
 

@@ -1,4 +1,4 @@
-import { expected, expectedObject } from './expected.js';
+import { check, checkObject } from './check.js';
 
 /**
  * What an operator says to a loop, by `config.commands`: `pause` and `resume` one id, or without an id the whole loop; `discard` what an id
@@ -15,15 +15,15 @@ export type Command =
 
 /** @throws TypeError that names what is wrong with `value`, or whatever reading it throws */
 export function checkCommand(value: unknown): asserts value is Command {
-  expectedObject('command', value);
+  checkObject('command', value);
   const { kind, id, why } = value as { readonly kind?: unknown; readonly id?: unknown; readonly why?: unknown };
-  expected('kind', kind, "'pause', 'resume' or 'discard'", kind === 'pause' || kind === 'resume' || kind === 'discard');
+  check('kind', kind, "'pause', 'resume' or 'discard'", kind === 'pause' || kind === 'resume' || kind === 'discard');
   const isId = typeof id === 'string' && id !== '';
-  expected(
+  check(
     'id',
     id,
     kind === 'discard' ? 'a non-empty string' : 'a non-empty string or undefined',
     isId || (id === undefined && kind !== 'discard'),
   );
-  expected('why', why, 'a string or undefined', why === undefined || typeof why === 'string');
+  check('why', why, 'a string or undefined', why === undefined || typeof why === 'string');
 }

@@ -2,9 +2,17 @@ import { asyncScheduler, EMPTY, NEVER, type ObservableInput, type SchedulerLike 
 import { type Backoff, exponential } from './backoff.js';
 import type { Command } from './command.js';
 import { defaultHasher } from './default-hasher.js';
-import { isDelay } from './errors.js';
-import { expected, expectedObject } from './expected.js';
-import { isObservableInput } from './observable-input.js';
+import {
+  check,
+  checkDelay,
+  checkDuration,
+  checkFunction,
+  checkObject,
+  checkObservableInput,
+  checkScheduler,
+  checkSize,
+  isDelay,
+} from './check.js';
 import { fifo } from './orders/fifo.js';
 import type { ReadyQueue } from './orders/ready-queue.js';
 
@@ -72,7 +80,7 @@ export type ReconcileSettings = { readonly [K in keyof ReconcileConfig]-?: Exclu
  * @throws TypeError that names the field, what was expected and what came
  */
 export function reconcileSettings(config: ReconcileConfig = {}): ReconcileSettings {
-  expectedObject('config', config);
+  checkObject('config', config);
   const {
     maxItemRetries = 10,
     workerQueueSize = 2000,
@@ -92,25 +100,25 @@ export function reconcileSettings(config: ReconcileConfig = {}): ReconcileSettin
     shutdownGrace = 30_000,
     scheduler = asyncScheduler,
   } = config;
-  count('maxItemRetries', maxItemRetries, 0);
-  count('workerQueueSize', workerQueueSize, 1);
-  callable('workerHasher', workerHasher);
-  expected('workerCount', workerCount, 'an integer >= 1', Number.isInteger(workerCount) && workerCount >= 1);
-  count('workerConcurrency', workerConcurrency, 1);
-  count('concurrency', concurrency, 1);
-  callable('workerName', workerName);
-  expected('delayResolution', delayResolution, 'a finite number > 0', isDelay(delayResolution) && delayResolution > 0);
-  count('delayQueueSize', delayQueueSize, 0);
-  duration('maxReconcileTime', maxReconcileTime);
-  duration('shutdownGrace', shutdownGrace);
-  callable('order', order);
-  expected('cooldown', cooldown, 'a finite number of ms >= 0', isDelay(cooldown));
-  listenable('commands', commands);
-  listenable('stop', stop);
-  listenable('reset', reset);
+  checkSize('maxItemRetries', maxItemRetries, 0);
+  checkSize('workerQueueSize', workerQueueSize, 1);
+  checkFunction('workerHasher', workerHasher);
+  check('workerCount', workerCount, 'an integer >= 1', Number.isInteger(workerCount) && workerCount >= 1);
+  checkSize('workerConcurrency', workerConcurrency, 1);
+  checkSize('concurrency', concurrency, 1);
+  checkFunction('workerName', workerName);
+  check('delayResolution', delayResolution, 'a finite number > 0', isDelay(delayResolution) && delayResolution > 0);
+  checkSize('delayQueueSize', delayQueueSize, 0);
+  checkDuration('maxReconcileTime', maxReconcileTime);
+  checkDuration('shutdownGrace', shutdownGrace);
+  checkFunction('order', order);
+  checkDelay('cooldown', cooldown);
+  checkObservableInput('commands', commands);
+  checkObservableInput('stop', stop);
+  checkObservableInput('reset', reset);
   checkScheduler('scheduler', scheduler);
   const { backoff = exponential({ initial: delayResolution, max: 60_000 }) } = config;
-  callable('backoff', backoff);
+  checkFunction('backoff', backoff);
   return {
     maxItemRetries,
     workerQueueSize,
@@ -131,34 +139,4 @@ export function reconcileSettings(config: ReconcileConfig = {}): ReconcileSettin
     shutdownGrace,
     scheduler,
   };
-}
-
-/** Checks that `value` is a function. */
-export function callable(field: string, value: unknown): void {
-  expected(field, value, 'a function', typeof value === 'function');
-}
-
-/** Checks that `value` is a time in ms, Infinity allowed. */
-function duration(field: string, value: unknown): void {
-  expected(field, value, 'a number of ms >= 0', isDelay(value) || value === Infinity);
-}
-
-/** Checks that `value` has the two methods of a `SchedulerLike`. */
-export function checkScheduler(field: string, value: unknown): void {
-  const { schedule, now } = (value ?? {}) as Partial<SchedulerLike>;
-  expected(field, value, 'a scheduler', typeof schedule === 'function' && typeof now === 'function');
-}
-
-function count(field: string, value: unknown, least: number): void {
-  expected(
-    field,
-    value,
-    `an integer >= ${String(least)} or Infinity`,
-    value === Infinity || (Number.isInteger(value) && (value as number) >= least),
-  );
-}
-
-/** Checks that `value` is something that can be subscribed to. */
-export function listenable(field: string, value: unknown): void {
-  expected(field, value, 'an Observable, promise or iterable', isObservableInput(value));
 }

@@ -1,8 +1,6 @@
 import { asyncScheduler, Observable, type OperatorFunction, type SchedulerLike, Subject, type Subscription, takeUntil } from 'rxjs';
 import { after } from './after.js';
-import { checkScheduler } from './config.js';
-import { isDelay } from './errors.js';
-import { expected, expectedObject } from './expected.js';
+import { checkDelay, checkDuration, checkObject, checkScheduler } from './check.js';
 import type { Trigger } from './types.js';
 
 /** How {@link debounceById} waits. */
@@ -31,10 +29,10 @@ export interface DebounceByIdConfig {
  * changes$.pipe(debounceById({ dueTime: 100, maxWait: 1000 }), reconcile(reconciler));
  */
 export function debounceById(config: DebounceByIdConfig): OperatorFunction<string | Trigger, Trigger> {
-  expectedObject('config', config);
+  checkObject('config', config);
   const { dueTime, maxWait = Infinity, scheduler = asyncScheduler } = config;
-  expected('dueTime', dueTime, 'a finite number of ms >= 0', isDelay(dueTime));
-  expected('maxWait', maxWait, 'a number of ms >= 0', isDelay(maxWait) || maxWait === Infinity);
+  checkDelay('dueTime', dueTime);
+  checkDuration('maxWait', maxWait);
   checkScheduler('scheduler', scheduler);
   return (source) =>
     // Made by hand: `groupBy` with a debounced group for each id would lose what comes while a group ends.

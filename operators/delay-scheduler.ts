@@ -1,8 +1,7 @@
 import { asyncScheduler, Observable, type SchedulerAction, type SchedulerLike, Subscription, throwError } from 'rxjs';
 import { after } from './after.js';
 import { ClockWatch } from './clock-watch.js';
-import { checkScheduler } from './config.js';
-import { expected } from './expected.js';
+import { check, checkScheduler } from './check.js';
 import type { LinkedListNode } from './linked-list.js';
 import { type Tick, TickGrid } from './tick-grid.js';
 
@@ -33,7 +32,7 @@ export class DelayScheduler implements SchedulerLike {
   readonly clock: ClockWatch;
 
   constructor(resolution: number, scheduler: SchedulerLike = asyncScheduler) {
-    expected('resolution', resolution, 'a finite number > 0', Number.isFinite(resolution) && resolution > 0);
+    check('resolution', resolution, 'a finite number > 0', Number.isFinite(resolution) && resolution > 0);
     checkScheduler('scheduler', scheduler);
     this.#scheduler = scheduler;
     this.clock = new ClockWatch(resolution);

@@ -1,5 +1,5 @@
-import { isDelay } from './errors.js';
-import { shown } from './expected.js';
+import { isDelay } from './check.js';
+import { shown } from './shown.js';
 import { isObservableInput } from './observable-input.js';
 import type { Failure } from './types.js';
 

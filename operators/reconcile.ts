@@ -1,5 +1,6 @@
 import { EMPTY, groupBy, mergeMap, type OperatorFunction } from 'rxjs';
-import { callable, type ReconcileConfig, type ReconcileSettings, reconcileSettings } from './config.js';
+import { type ReconcileConfig, type ReconcileSettings, reconcileSettings } from './config.js';
+import { checkFunction } from './check.js';
 import { UnicastSubject } from './unicast-subject.js';
 import type { LaneExtras } from './lane-config.js';
 import { loopWith } from './loop.js';
@@ -24,7 +25,7 @@ import type { Reconciler, Step, Trigger } from './types.js';
  *   .subscribe(console.log);
  */
 export function reconcile(reconciler: Reconciler, config?: ReconcileConfig): OperatorFunction<string | Trigger, Step> {
-  callable('reconciler', reconciler);
+  checkFunction('reconciler', reconciler);
   return reconcileWith(reconciler, reconcileSettings(config));
 }
 

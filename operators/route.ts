@@ -1,5 +1,5 @@
 import type { ReconcileSettings } from './config.js';
-import { shown } from './expected.js';
+import { shown } from './shown.js';
 import type { Rejected, Trigger } from './types.js';
 
 /**

@@ -12,7 +12,7 @@ import {
   takeUntil,
   tap,
 } from 'rxjs';
-import { listenable } from './config.js';
+import { checkObservableInput } from './check.js';
 import { toObservable } from './observable-input.js';
 
 /**
@@ -28,7 +28,7 @@ import { toObservable } from './observable-input.js';
  * files$.pipe(whileLeading(lease$), reconcile(reconciler, { reset: lease$.pipe(filter((leads) => !leads)) }));
  */
 export function whileLeading<T>(leader: ObservableInput<boolean>): MonoTypeOperatorFunction<T> {
-  listenable('leader', leader);
+  checkObservableInput('leader', leader);
   return (source) =>
     defer(() => {
       const completed = new Subject<void>();

@@ -2,7 +2,7 @@ import { type Backoff, delayBy } from './backoff.js';
 import type { ClockWatch } from './clock-watch.js';
 import { Claim, Entry, NO_STREAMS, type Special } from './entry.js';
 import { isTerminal, retryDelayOf } from './errors.js';
-import { shown } from './expected.js';
+import { shown } from './shown.js';
 import { hashOf, IdIndex } from './id-index.js';
 import { LinkedList } from './linked-list.js';
 import { fifo } from './orders/fifo.js';

@@ -1,7 +1,6 @@
 import { asyncScheduler, type SchedulerLike } from 'rxjs';
 import { type Backoff, exponential } from '../../operators/backoff.js';
-import { callable, checkScheduler } from '../../operators/config.js';
-import { checkInterval } from '../interval.js';
+import { checkFunction, checkInterval, checkScheduler } from '../../operators/check.js';
 import { safeLogger } from '../observability/logging/safe-logger.js';
 import { checkObservability, defaultObservability, type Observability } from '../observability/observability.js';
 import { endpoints } from './endpoints.js';
@@ -32,9 +31,9 @@ export function etcdSettings(config: EtcdConfig & { readonly deadline: number })
     scheduler = asyncScheduler,
   } = config;
   const urls = endpoints(url);
-  callable('fetch', fetch);
+  checkFunction('fetch', fetch);
   checkInterval('deadline', deadline);
-  callable('backoff', backoff);
+  checkFunction('backoff', backoff);
   checkObservability('observability', observability);
   checkScheduler('scheduler', scheduler);
   return { urls, fetch, deadline, backoff, scheduler, logger: safeLogger(observability.logger) };

@@ -1,6 +1,5 @@
 import { exponential } from '../../operators/backoff.js';
-import { expected, expectedObject } from '../../operators/expected.js';
-import { checkInterval } from '../interval.js';
+import { check, checkInterval, checkObject } from '../../operators/check.js';
 import { type EtcdConfig, etcdSettings } from './etcd-config.js';
 
 /** How `keys` behaves. */
@@ -18,10 +17,10 @@ export interface KeysConfig extends EtcdConfig {
 
 /** @throws TypeError that names the field, what was expected and what came */
 export function keysSettings(config: KeysConfig) {
-  expectedObject('config', config);
+  checkObject('config', config);
   const { prefix, heartbeat = 10_000, deadline = 5_000, backoff = exponential({ initial: 250, max: 30_000 }) } = config;
   const settings = etcdSettings({ ...config, deadline, backoff });
-  expected('prefix', prefix, 'a string', typeof prefix === 'string');
+  check('prefix', prefix, 'a string', typeof prefix === 'string');
   checkInterval('heartbeat', heartbeat);
   return { ...settings, prefix, heartbeat };
 }

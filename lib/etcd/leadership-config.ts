@@ -1,5 +1,5 @@
-import { expected, expectedObject } from '../../operators/expected.js';
-import { A_WEEK, checkInterval } from '../interval.js';
+import { A_WEEK } from '../a-week.js';
+import { check, checkInterval, checkObject } from '../../operators/check.js';
 import { type EtcdConfig, etcdSettings } from './etcd-config.js';
 
 /** How `leadership` behaves. */
@@ -25,12 +25,12 @@ export type LeadershipSettings = ReturnType<typeof leadershipSettings>;
 
 /** @throws TypeError that names the field, what was expected and what came */
 export function leadershipSettings(config: LeadershipConfig) {
-  expectedObject('config', config);
+  checkObject('config', config);
   const { name, prefix = 'kreconciler/', ttl = 8_000, retry = 2_000 } = config;
   checkInterval('ttl', ttl, A_WEEK);
   const settings = etcdSettings({ ...config, deadline: config.deadline ?? Math.min(2_000, ttl / 4) });
-  expected('name', name, 'a non-empty string', typeof name === 'string' && name !== '');
-  expected('prefix', prefix, 'a string', typeof prefix === 'string');
+  check('name', name, 'a non-empty string', typeof name === 'string' && name !== '');
+  check('prefix', prefix, 'a string', typeof prefix === 'string');
   checkInterval('retry', retry, A_WEEK);
   return { ...settings, name, prefix, ttl, retry };
 }

@@ -1,4 +1,4 @@
-import { checkInterval } from '../interval.js';
+import { checkInterval } from '../../operators/check.js';
 import { checkCount } from '../shards/shard-of.js';
 import { type LeadershipConfig, leadershipSettings } from './leadership-config.js';
 

@@ -1,5 +1,5 @@
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api';
-import { expected } from '../../operators/expected.js';
+import { check } from '../../operators/check.js';
 import { consoleLogger } from './logging/console-logger.js';
 import type { Logger } from './logging/logger.js';
 
@@ -15,7 +15,7 @@ export interface Observability {
 /** @throws TypeError that names the field, if `value` has no logger */
 export function checkObservability(field: string, value: unknown): void {
   const { logger } = Object(value) as Partial<Observability>;
-  expected(field, value, 'an Observability with a logger', typeof logger?.with === 'function');
+  check(field, value, 'an Observability with a logger', typeof logger?.with === 'function');
 }
 
 /**

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { expected } from '../../operators/expected.js';
+import { check } from '../../operators/check.js';
 
 /** What a `pg` Client takes to connect; the environment (`PGHOST`, ...) fills in the rest. */
 export interface ConnectionConfig {
@@ -81,7 +81,7 @@ export function opener(connection: Connection): Opener {
 export function checkConnection(connection: unknown): void {
   const isObject = typeof connection === 'object' && connection !== null;
   const isClient = isObject && typeof (connection as Partial<pg.ClientBase>).escapeIdentifier === 'function';
-  expected(
+  check(
     'connection',
     isClient ? 'a Client, which cannot reconnect' : isObject ? 'an object' : connection,
     'a connection string, the config of a pg Client, or a pg Pool',

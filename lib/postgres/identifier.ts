@@ -1,4 +1,4 @@
-import { expected } from '../../operators/expected.js';
+import { check } from '../../operators/check.js';
 
 /** PostgreSQL cuts longer names off, so that two channels would be one. */
 const LONGEST = 63;
@@ -10,7 +10,7 @@ export function identifier(name: string): string {
 
 /** @throws TypeError if `value` cannot be the name of a channel or a table */
 export function checkIdentifier(field: string, value: unknown): void {
-  expected(
+  check(
     field,
     value,
     `a name of 1 to ${String(LONGEST)} bytes without NUL`,

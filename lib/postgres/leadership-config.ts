@@ -1,12 +1,11 @@
 import { asyncScheduler, type SchedulerLike } from 'rxjs';
 import { type Backoff, exponential } from '../../operators/backoff.js';
-import { callable, checkScheduler } from '../../operators/config.js';
-import { expected, expectedObject } from '../../operators/expected.js';
+import { A_WEEK } from '../a-week.js';
+import { check, checkFunction, checkInterval, checkObject, checkScheduler } from '../../operators/check.js';
 import { safeLogger } from '../observability/logging/safe-logger.js';
 import { checkObservability, defaultObservability, type Observability } from '../observability/observability.js';
 import { checkConnection, type Connection } from './connection.js';
 import { checkIdentifier } from './identifier.js';
-import { A_WEEK, checkInterval } from '../interval.js';
 
 /** How `leadership` behaves. */
 export interface LeadershipConfig {
@@ -40,7 +39,7 @@ export type LeadershipSettings = ReturnType<typeof leadershipSettings>;
 
 /** @throws TypeError that names the field, what was expected and what came */
 export function leadershipSettings(config: LeadershipConfig) {
-  expectedObject('config', config);
+  checkObject('config', config);
   const {
     connection,
     name,
@@ -54,13 +53,13 @@ export function leadershipSettings(config: LeadershipConfig) {
     scheduler = asyncScheduler,
   } = config;
   checkConnection(connection);
-  expected('name', name, 'a non-empty string without NUL', typeof name === 'string' && name !== '' && !name.includes('\0'));
+  check('name', name, 'a non-empty string without NUL', typeof name === 'string' && name !== '' && !name.includes('\0'));
   checkIdentifier('table', table);
   if (schema !== undefined) checkIdentifier('schema', schema);
   checkInterval('heartbeat', heartbeat, A_WEEK);
   checkInterval('deadline', deadline, A_WEEK);
   checkInterval('retry', retry, A_WEEK);
-  callable('backoff', backoff);
+  checkFunction('backoff', backoff);
   checkScheduler('scheduler', scheduler);
   checkObservability('observability', observability);
   const logger = safeLogger(observability.logger);

@@ -1,14 +1,12 @@
 import { asyncScheduler, EMPTY, type SchedulerLike } from 'rxjs';
 import { type Backoff, exponential } from '../../operators/backoff.js';
-import { callable, checkScheduler } from '../../operators/config.js';
-import { isDelay } from '../../operators/errors.js';
-import { expected, expectedObject } from '../../operators/expected.js';
+import { A_WEEK } from '../a-week.js';
+import { checkFunction, checkInterval, checkObject, checkScheduler, checkTimeout } from '../../operators/check.js';
 import { safeLogger } from '../observability/logging/safe-logger.js';
 import { checkObservability, defaultObservability, type Observability } from '../observability/observability.js';
 import type { IdList } from '../list-ids.js';
 import { checkConnection, type Connection } from './connection.js';
 import { checkIdentifier } from './identifier.js';
-import { A_WEEK, checkInterval } from '../interval.js';
 
 /** How `notifications` behaves. */
 export interface NotificationsConfig {
@@ -40,7 +38,7 @@ export type NotificationsSettings = ReturnType<typeof notificationsSettings>;
 
 /** @throws TypeError that names the field, what was expected and what came */
 export function notificationsSettings(config: NotificationsConfig) {
-  expectedObject('config', config);
+  checkObject('config', config);
   const {
     connection,
     channel,
@@ -54,11 +52,11 @@ export function notificationsSettings(config: NotificationsConfig) {
   } = config;
   checkConnection(connection);
   checkIdentifier('channel', channel);
-  callable('list', list);
-  expected('timeout', timeout, 'a number of ms > 0', timeout === Infinity || (isDelay(timeout) && timeout > 0));
+  checkFunction('list', list);
+  checkTimeout('timeout', timeout);
   checkInterval('heartbeat', heartbeat, A_WEEK);
   checkInterval('deadline', deadline, A_WEEK);
-  callable('backoff', backoff);
+  checkFunction('backoff', backoff);
   checkScheduler('scheduler', scheduler);
   checkObservability('observability', observability);
   const logger = safeLogger(observability.logger);

@@ -1,5 +1,5 @@
 import { defaultHasher } from '../../operators/default-hasher.js';
-import { expected } from '../../operators/expected.js';
+import { check } from '../../operators/check.js';
 
 /**
  * The shard that `id` belongs to, of `count` shards: that of {@link defaultHasher}, so that whoever sends messages can put
@@ -18,5 +18,5 @@ export function shardOf(id: string, count: number): number {
 /** @throws TypeError if `count` cannot be a number of shards */
 export function checkCount(count: unknown, most = Infinity): void {
   const range = most === Infinity ? 'an integer >= 1' : `an integer from 1 to ${most}`;
-  expected('count', count, range, Number.isInteger(count) && (count as number) >= 1 && (count as number) <= most);
+  check('count', count, range, Number.isInteger(count) && (count as number) >= 1 && (count as number) <= most);
 }

@@ -1,6 +1,6 @@
 import type { ReconcileConfig, ReconcileSettings } from '../../operators/config.js';
 import { isTerminal, retryDelayOf, TerminalError } from '../../operators/errors.js';
-import { shown } from '../../operators/expected.js';
+import { shown } from '../../operators/shown.js';
 import type { Step } from '../../operators/types.js';
 import { describeError } from '../describe-error.js';
 

@@ -1,4 +1,4 @@
-import { shown } from '../../operators/expected.js';
+import { shown } from '../../operators/shown.js';
 
 /** A row of marbles: what is on it and when, in frames of 1 ms. */
 export interface MarbleRow {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Observable } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
-import { callable } from '../../operators/config.js';
+import { checkFunction } from '../../operators/check.js';
 import type { Step } from '../../operators/types.js';
 import { compareNotifications, type Frame } from './compare-notifications.js';
 import { type StepRows, StepsExpectation } from './steps-expectation.js';
@@ -63,7 +63,7 @@ export interface StepsAssertion {
  * }));
  */
 export function marbles(body: (marbles: Marbles) => void): () => void {
-  callable('body', body);
+  checkFunction('body', body);
   return () => {
     let longest = 0;
     const measured = <T extends unknown[]>(row: string | null | undefined, ...rest: T): T => {

@@ -1,8 +1,7 @@
 import { Observable, Subject } from 'rxjs';
 import type { Command } from '../../operators/command.js';
-import { callable, type ReconcileConfig } from '../../operators/config.js';
-import { isDelay } from '../../operators/errors.js';
-import { expected } from '../../operators/expected.js';
+import type { ReconcileConfig } from '../../operators/config.js';
+import { check, checkDelay, checkFunction } from '../../operators/check.js';
 import { reconcile } from '../../operators/reconcile.js';
 import type { Reconciler, Step, Trigger } from '../../operators/types.js';
 import { decode, type Journal } from './journal-format.js';
@@ -55,9 +54,9 @@ export interface Replay {
  */
 export async function replay(lines: string | Iterable<string>, config: ReplayConfig = {}): Promise<Replay> {
   const { clock, further = 0, reconciler } = config;
-  expected('further', further, 'a finite number of ms >= 0', isDelay(further));
-  expected('clock', clock, 'the clock of a `virtualTime`', clock === undefined || 'advanceUntil' in clock);
-  if (reconciler !== undefined) callable('reconciler', reconciler);
+  checkDelay('further', further);
+  check('clock', clock, 'the clock of a `virtualTime`', clock === undefined || 'advanceUntil' in clock);
+  if (reconciler !== undefined) checkFunction('reconciler', reconciler);
   const journal = decode(lines);
   if (clock === undefined) return inVirtualTime((own) => play(journal, config, own), HINT);
   // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- checked above

@@ -1,5 +1,4 @@
-import { callable } from '../../operators/config.js';
-import { expected } from '../../operators/expected.js';
+import { check, checkFunction } from '../../operators/check.js';
 import type { Step } from '../../operators/types.js';
 import { describeError } from '../describe-error.js';
 import { drawFor } from './simulation/draw.js';
@@ -56,11 +55,11 @@ export async function simulate<W, V extends object>(given: Scenario<W, V>, confi
   const scenario = given as Scenario<W>;
   const { seed = 1, events = 12, faults = 6, schedule } = config;
   const { runs = config.seed === undefined && schedule === undefined ? 1000 : 1 } = config;
-  check(scenario, config);
-  expected('seed', seed, 'a safe integer', Number.isSafeInteger(seed));
-  expected('runs', runs, 'an integer >= 1', Number.isInteger(runs) && runs >= 1);
-  expected('events', events, 'an integer >= 1', Number.isInteger(events) && events >= 1);
-  expected('faults', faults, 'an integer >= 0', Number.isInteger(faults) && faults >= 0);
+  checkScenario(scenario, config);
+  check('seed', seed, 'a safe integer', Number.isSafeInteger(seed));
+  check('runs', runs, 'an integer >= 1', Number.isInteger(runs) && runs >= 1);
+  check('events', events, 'an integer >= 1', Number.isInteger(events) && events >= 1);
+  check('faults', faults, 'an integer >= 0', Number.isInteger(faults) && faults >= 0);
   const { faults: allowed = FAULTS } = scenario;
   const kinds = allowed.filter((kind) => config.kinds?.includes(kind) ?? true);
   const draw = await drawFor(scenario);
@@ -116,31 +115,31 @@ async function checkQuiet<W>(scenario: Scenario<W>, seed: number): Promise<void>
   );
 }
 
-function check<W>(scenario: Scenario<W>, { kinds = [] }: SimulateConfig): void {
+function checkScenario<W>(scenario: Scenario<W>, { kinds = [] }: SimulateConfig): void {
   const isRecord = (value: unknown): boolean => typeof value === 'object' && value !== null;
-  expected('scenario', scenario, 'an object', isRecord(scenario));
+  check('scenario', scenario, 'an object', isRecord(scenario));
   const { ids = ['a'], world, changes, streams, reconciler, converged, invariants = {}, faults = [] } = scenario;
-  expected('ids', ids, 'a list of at least one id', Array.isArray(ids) && ids.length > 0);
-  callable('world', world);
-  callable('reconciler', reconciler);
-  callable('converged', converged);
-  expected('changes', changes, 'an object with at least one change', isRecord(changes) && Object.keys(changes).length > 0);
+  check('ids', ids, 'a list of at least one id', Array.isArray(ids) && ids.length > 0);
+  checkFunction('world', world);
+  checkFunction('reconciler', reconciler);
+  checkFunction('converged', converged);
+  check('changes', changes, 'an object with at least one change', isRecord(changes) && Object.keys(changes).length > 0);
   for (const [name, change] of Object.entries(changes)) {
     const { values, apply } = Object(change) as { values?: { generate?: unknown }; apply?: unknown };
     const isDrawn = typeof values?.generate === 'function' && typeof apply === 'function';
-    expected(
+    check(
       `changes.${name}`,
       change,
       'a function, or `{ values, apply }` with an arbitrary of fast-check and a function',
       typeof change === 'function' || isDrawn,
     );
   }
-  expected('streams', streams, 'an object', isRecord(streams));
-  expected('invariants', invariants, 'an object', isRecord(invariants));
-  for (const [name, holds] of Object.entries(invariants)) callable(`invariants.${name}`, holds);
+  check('streams', streams, 'an object', isRecord(streams));
+  check('invariants', invariants, 'an object', isRecord(invariants));
+  for (const [name, holds] of Object.entries(invariants)) checkFunction(`invariants.${name}`, holds);
   for (const [name, { every, list }] of Object.entries(streams)) {
-    expected(`streams.${name}.every`, every, 'a number of ms > 0', every === undefined || every > 0);
-    expected(`streams.${name}.list`, list, 'a function, for the stream has `every`', every === undefined || typeof list === 'function');
+    check(`streams.${name}.every`, every, 'a number of ms > 0', every === undefined || every > 0);
+    check(`streams.${name}.list`, list, 'a function, for the stream has `every`', every === undefined || typeof list === 'function');
   }
-  for (const kind of [...faults, ...kinds]) expected('faults', kind, `one of ${FAULTS.join(', ')}`, FAULTS.includes(kind));
+  for (const kind of [...faults, ...kinds]) check('faults', kind, `one of ${FAULTS.join(', ')}`, FAULTS.includes(kind));
 }

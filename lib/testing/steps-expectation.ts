@@ -1,5 +1,6 @@
 import { type Observable, type SchedulerLike, Subscription } from 'rxjs';
-import { expected, shown } from '../../operators/expected.js';
+import { check } from '../../operators/check.js';
+import { shown } from '../../operators/shown.js';
 import type { Step } from '../../operators/types.js';
 import { draw, Legend } from './diagram.js';
 import { greatest, least } from './extremes.js';
@@ -135,7 +136,7 @@ export class StepsExpectation {
 
 function rowOf(kind: string, row: string): MarbleRow {
   const names: readonly string[] = [...KINDS, 'ends'];
-  expected('rows', kind, `named after kinds of steps (${KINDS.join(', ')}), or \`ends\``, names.includes(kind));
+  check('rows', kind, `named after kinds of steps (${KINDS.join(', ')}), or \`ends\``, names.includes(kind));
   const parsed = parseRow(kind, row);
   const [value] = kind === 'ends' ? parsed.values : [];
   if (value !== undefined)

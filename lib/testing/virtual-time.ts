@@ -1,7 +1,5 @@
 import type { SchedulerLike } from 'rxjs';
-import { callable } from '../../operators/config.js';
-import { isDelay } from '../../operators/errors.js';
-import { expected } from '../../operators/expected.js';
+import { checkDelay, checkDuration, checkFunction } from '../../operators/check.js';
 import { RealWaits } from './real-waits.js';
 import { settle, settleTimers } from './settle.js';
 import { VirtualScheduler } from './virtual-scheduler.js';
@@ -48,7 +46,7 @@ export interface VirtualClock {
  * }));
  */
 export async function virtualTime<T>(body: (clock: VirtualClock) => Promise<T>): Promise<T> {
-  callable('body', body);
+  checkFunction('body', body);
   return inVirtualTime(body);
 }
 
@@ -91,7 +89,7 @@ export class Clock implements VirtualClock {
   readonly now = (): number => this.scheduler.elapsed;
 
   readonly advance = async (ms: number): Promise<void> => {
-    expected('ms', ms, 'a finite number of ms >= 0', isDelay(ms));
+    checkDelay('ms', ms);
     await this.#advance(() => this.#passTo(this.now() + ms));
   };
 
@@ -108,7 +106,7 @@ export class Clock implements VirtualClock {
     });
 
   readonly sleep = (ms: number, signal?: AbortSignal): Promise<void> => {
-    expected('ms', ms, 'a number of ms >= 0', isDelay(ms) || ms === Infinity);
+    checkDuration('ms', ms);
     const over = RealWaits.noteAround(this.waits, this.sleep);
     return new Promise((resolve, reject) => {
       const abort = (): void => {

@@ -1,4 +1,4 @@
-import { expected, expectedObject } from '../expected.js';
+import { check, checkObject } from '../check.js';
 import { Heap, type HeapNode } from '../heap.js';
 import type { ReadyItem, ReadyQueue } from './ready-queue.js';
 import { LinkedList, type LinkedListNode } from '../linked-list.js';
@@ -26,9 +26,9 @@ type Linked = ReadyItem & LinkedListNode<Linked>;
  * reconcile(reconciler, { order: byPriority({ ageing: 10_000 }) }); // and events such as { id: 'web', priority: 10 }
  */
 export function byPriority(config: ByPriorityConfig = {}): () => ReadyQueue {
-  expectedObject('config', config);
+  checkObject('config', config);
   const { ageing = 60_000 } = config;
-  expected('ageing', ageing, 'a number of ms > 0', typeof ageing === 'number' && ageing > 0);
+  check('ageing', ageing, 'a number of ms > 0', typeof ageing === 'number' && ageing > 0);
   return () => new PriorityQueue(ageing);
 }
 

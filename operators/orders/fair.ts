@@ -1,5 +1,4 @@
-import { callable } from '../config.js';
-import { expected, expectedObject } from '../expected.js';
+import { checkFunction, checkObject, checkSize } from '../check.js';
 import { LinkedList, type LinkedListNode } from '../linked-list.js';
 import { fifo } from './fifo.js';
 import type { ReadyItem, ReadyQueue } from './ready-queue.js';
@@ -26,16 +25,11 @@ export interface FairConfig {
  * reconcile(reconciler, { workerConcurrency: 16, order: fair({ key: (id) => id.split('/')[0] ?? '', concurrency: 2 }) });
  */
 export function fair(config: FairConfig): () => ReadyQueue {
-  expectedObject('config', config);
+  checkObject('config', config);
   const { key, concurrency = Infinity, within = fifo } = config;
-  callable('key', key);
-  expected(
-    'concurrency',
-    concurrency,
-    'an integer >= 1 or Infinity',
-    concurrency === Infinity || (Number.isInteger(concurrency) && concurrency >= 1),
-  );
-  callable('within', within);
+  checkFunction('key', key);
+  checkSize('concurrency', concurrency, 1);
+  checkFunction('within', within);
   return () => new FairQueue(keyed(key), concurrency, within);
 }
 

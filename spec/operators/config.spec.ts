@@ -1,7 +1,7 @@
 import { asyncScheduler, EMPTY, NEVER } from 'rxjs';
 import { defaultHasher, reconcile, type ReconcileConfig, reconcileSettings } from 'kreconciler/operators';
 import { describe, expect, it } from 'vitest';
-import { callable, checkScheduler } from '../../operators/config.js';
+import { checkFunction, checkScheduler } from '../../operators/check.js';
 import { foreign } from '../support/foreign-observable.js';
 
 const count = (least: number) => `an integer >= ${least} or Infinity`;
@@ -147,10 +147,10 @@ it('should refuse a reconciler that is no function, at call time', () => {
 });
 
 it('should check single fields for others', () => {
-  expect(() => callable('list', 1)).toThrow('Expected `list` to be a function, got `1` (number)');
+  expect(() => checkFunction('list', 1)).toThrow('Expected `list` to be a function, got `1` (number)');
   expect(() => checkScheduler('scheduler', undefined)).toThrow('Expected `scheduler` to be a scheduler, got `undefined`');
   expect(() => {
-    callable('list', () => []);
+    checkFunction('list', () => []);
     checkScheduler('scheduler', asyncScheduler);
   }).not.toThrow();
 });

@@ -1,6 +1,7 @@
 import { RetryError, TerminalError } from 'kreconciler/operators';
 import { describe, expect, it } from 'vitest';
-import { isDelay, isTerminal, retryDelayOf } from '../../operators/errors.js';
+import { isTerminal, retryDelayOf } from '../../operators/errors.js';
+import { isDelay } from '../../operators/check.js';
 
 const TERMINAL = Symbol.for('kreconciler.terminal');
 const wrapped = (cause: unknown) => new Error('outer', { cause });

@@ -1,5 +1,5 @@
 import { Subscription } from 'rxjs';
-import { expected } from '../../../operators/expected.js';
+import { check } from '../../../operators/check.js';
 import type { Logger } from './logger.js';
 
 /**
@@ -15,7 +15,7 @@ import type { Logger } from './logger.js';
  * await controller.run(signal).finally(() => { snapshots.unsubscribe(); });
  */
 export function logSnapshotOn(signal: string, controller: { inspect(): unknown }, logger: Logger): Subscription {
-  expected('signal', signal, 'the name of a signal, such as `SIGUSR2`', /^SIG[A-Z0-9]+$/.test(signal));
+  check('signal', signal, 'the name of a signal, such as `SIGUSR2`', /^SIG[A-Z0-9]+$/.test(signal));
   const log = (): void => {
     logger.info('snapshot', { snapshot: controller.inspect() });
   };

@@ -1,5 +1,5 @@
 import { defer, type MonoTypeOperatorFunction } from 'rxjs';
-import { expected } from '../../../operators/expected.js';
+import { check } from '../../../operators/check.js';
 import type { Paused, Resumed, Step } from '../../../operators/types.js';
 import { type LogFields, type Logger, type LogLevel, noopLogger } from './logger.js';
 import { traceFields } from './logger-with-context.js';
@@ -25,7 +25,7 @@ const QUIET = 60_000;
  * ids$.pipe(reconcile(reconciler), logSteps(consoleLogger('warn'))).subscribe();
  */
 export function logSteps(logger: Logger, traces?: Pick<Tracing, 'spanContext'>): MonoTypeOperatorFunction<Step> {
-  expected('logger', logger, 'a Logger', typeof (logger as Partial<Logger> | undefined)?.debug === 'function');
+  check('logger', logger, 'a Logger', typeof (logger as Partial<Logger> | undefined)?.debug === 'function');
   return (steps) =>
     defer(() => {
       if (logger === noopLogger) return steps;

@@ -1,6 +1,6 @@
 import { type Meter, metrics } from '@opentelemetry/api';
 import { defer, type MonoTypeOperatorFunction, tap } from 'rxjs';
-import { expected } from '../../../operators/expected.js';
+import { check } from '../../../operators/check.js';
 import { streamEventCounter } from './instruments.js';
 import { SCOPE } from '../scope.js';
 
@@ -15,7 +15,7 @@ import { SCOPE } from '../scope.js';
  * files$.pipe(metered('files'), reconcile(reconciler)).subscribe();
  */
 export function metered<T>(name: string, meter?: Meter): MonoTypeOperatorFunction<T> {
-  expected('name', name, 'a string', typeof name === 'string');
+  check('name', name, 'a string', typeof name === 'string');
   const attributes = { stream: name, error: false };
   return (events) =>
     defer(() => {

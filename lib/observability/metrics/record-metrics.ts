@@ -9,8 +9,7 @@ import {
   type ObservableInput,
   type SchedulerLike,
 } from 'rxjs';
-import { callable, checkScheduler, listenable } from '../../../operators/config.js';
-import { expected } from '../../../operators/expected.js';
+import { check, checkFunction, checkName, checkObservableInput, checkScheduler } from '../../../operators/check.js';
 import type { Step } from '../../../operators/types.js';
 import { reportGauges } from './gauges.js';
 import { LoopMetrics } from './loop-metrics.js';
@@ -66,12 +65,12 @@ export function recordMetrics(config: RecordMetricsConfig = {}): MonoTypeOperato
     scheduler = asyncScheduler,
     meter: given,
   } = config;
-  expected('meter', given, 'a Meter', given === undefined || typeof (given as Partial<Meter> | null)?.createCounter === 'function');
-  expected('name', name, 'a string', name === undefined || typeof name === 'string');
-  callable('workerName', workerName);
-  for (const [field, value] of Object.entries({ workerConcurrency, concurrency })) expected(field, value, 'a number >= 1', value >= 1);
-  if (leading !== undefined) listenable('leading', leading);
-  if (streams !== undefined) listenable('streams', streams);
+  check('meter', given, 'a Meter', given === undefined || typeof (given as Partial<Meter> | null)?.createCounter === 'function');
+  checkName('name', name);
+  checkFunction('workerName', workerName);
+  for (const [field, value] of Object.entries({ workerConcurrency, concurrency })) check(field, value, 'a number >= 1', value >= 1);
+  if (leading !== undefined) checkObservableInput('leading', leading);
+  if (streams !== undefined) checkObservableInput('streams', streams);
   checkScheduler('scheduler', scheduler);
   return (steps) =>
     defer(() => {

@@ -10,7 +10,7 @@ import {
   trace,
   type Tracer,
 } from '@opentelemetry/api';
-import { shown } from '../../../operators/expected.js';
+import { shown } from '../../../operators/shown.js';
 import type { Dropped, Enqueued, Merged, Paused, Requeued, Started, Trigger } from '../../../operators/types.js';
 import { link, linksTo, MOST_LINKS } from './links.js';
 

@@ -1,6 +1,6 @@
 import { isSpanContextValid, ProxyTracer, type SpanContext, trace, type Tracer } from '@opentelemetry/api';
 import { defer, finalize, type MonoTypeOperatorFunction } from 'rxjs';
-import { expected } from '../../../operators/expected.js';
+import { check } from '../../../operators/check.js';
 import type { Reconciler, Step } from '../../../operators/types.js';
 import { IdTrace } from './id-trace.js';
 import { tapSafely } from '../tap-safely.js';
@@ -42,8 +42,8 @@ export interface Tracing {
  */
 export function tracing(config: TracingConfig = {}): Tracing {
   const { tracer: given, maxItemRetries = 10 } = config;
-  expected('tracer', given, 'a Tracer', given === undefined || typeof (given as Partial<Tracer> | null)?.startSpan === 'function');
-  expected('maxItemRetries', maxItemRetries, 'a number >= 0', typeof maxItemRetries === 'number' && maxItemRetries >= 0);
+  check('tracer', given, 'a Tracer', given === undefined || typeof (given as Partial<Tracer> | null)?.startSpan === 'function');
+  check('maxItemRetries', maxItemRetries, 'a number >= 0', typeof maxItemRetries === 'number' && maxItemRetries >= 0);
   const ids = new Map<string, IdTrace>();
   let tracer: Tracer | undefined;
   let works: boolean | undefined;

@@ -1,6 +1,6 @@
 import { exponential } from '../../../operators/backoff.js';
 import { type ReconcileSettings, reconcileSettings } from '../../../operators/config.js';
-import { shown } from '../../../operators/expected.js';
+import { shown } from '../../../operators/shown.js';
 import { isPromiseLike } from '../../../operators/observable-input.js';
 import type { Step, Trigger } from '../../../operators/types.js';
 import { describeError } from '../../describe-error.js';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { expected, shown } from '../../operators/expected.js';
+import { check } from '../../operators/check.js';
+import { shown } from '../../operators/shown.js';
 
 const throwing = {
   toJSON: () => {
@@ -10,13 +11,13 @@ const throwing = {
 const circular: { self?: unknown } = {};
 circular.self = circular;
 
-describe('expected', () => {
+describe('check', () => {
   it('should do nothing where it holds', () => {
-    expect(() => expected('workerCount', 1, 'an integer >= 1', true)).not.toThrow();
+    expect(() => check('workerCount', 1, 'an integer >= 1', true)).not.toThrow();
   });
 
   it('should name the field, what was expected and what came', () => {
-    expect(() => expected('workerCount', 0, 'an integer >= 1', false)).toThrow(
+    expect(() => check('workerCount', 0, 'an integer >= 1', false)).toThrow(
       new TypeError('Expected `workerCount` to be an integer >= 1, got `0` (number)'),
     );
   });

@@ -1,17 +1,3 @@
-/**
- * Checks one field of a configuration.
- *
- * @throws TypeError ``Expected `workerCount` to be an integer >= 1, got `0` (number)``
- */
-export function expected(field: string, value: unknown, expectation: string, holds: boolean): void {
-  if (!holds) throw new TypeError(`Expected \`${field}\` to be ${expectation}, got ${shown(value)}`);
-}
-
-/** Checks that a configuration is an object at all, before its fields are read. */
-export function expectedObject(field: string, value: unknown): void {
-  expected(field, value, 'an object', typeof value === 'object' && value !== null);
-}
-
 /** A value as an error message shows it: `` `0` (number) ``. Never throws, whatever it is given. */
 export function shown(value: unknown): string {
   if (value === undefined || value === null) return `\`${String(value)}\``;
