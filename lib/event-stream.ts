@@ -1,6 +1,7 @@
 import { Observable, type ObservableInput, takeUntil } from 'rxjs';
 import { check } from '../operators/check.js';
 import { isObservableInput, isPromiseLike } from '../operators/observable-input.js';
+import { copied } from '../operators/trigger.js';
 import type { Trigger } from '../operators/types.js';
 import { failed } from './describe-error.js';
 import { withSignal } from './with-signal.js';
@@ -61,19 +62,7 @@ export function eventStream(name: string, stream: EventStream): Observable<Trigg
 function marked(event: string | Trigger, stream: string): Trigger {
   if (typeof event !== 'object') return { id: event, stream };
   try {
-    // By name, because a class may have them as getters, which are not copied.
-    const { id, message, context, priority, force, parts, absorbed } = event;
-    return {
-      ...event,
-      id,
-      stream,
-      ...(message !== undefined && { message }),
-      ...(context !== undefined && { context }),
-      ...(priority !== undefined && { priority }),
-      ...(force !== undefined && { force }),
-      ...(parts !== undefined && { parts }),
-      ...(absorbed !== undefined && { absorbed }),
-    };
+    return copied(event, stream);
   } catch {
     return { id: event as unknown as string, stream };
   }

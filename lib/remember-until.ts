@@ -1,4 +1,5 @@
 import { defer, filter, merge, mergeMap, type MonoTypeOperatorFunction, type Observable, share, startWith, switchMap, take } from 'rxjs';
+import { merged } from '../operators/trigger.js';
 import type { Trigger } from '../operators/types.js';
 
 /**
@@ -29,7 +30,7 @@ export function rememberUntil(leads: Observable<boolean>, capacity: number): Mon
           hasForgotten = true;
         } else {
           if (grows) count++;
-          remembered.set(event.id, before === undefined ? event : merged(before, event));
+          remembered.set(event.id, before === undefined ? event : merged([before], event, carries));
         }
         return false;
       };
@@ -55,24 +56,7 @@ export function rememberUntil(leads: Observable<boolean>, capacity: number): Mon
     });
 }
 
-/** `later`, which stands for both. */
-function merged(earlier: Trigger, later: Trigger): Trigger {
-  const priority = Math.max(priorityOf(earlier), priorityOf(later));
-  const { absorbed = [], ...bare } = earlier;
-  const all = [...absorbed, ...(carries(bare) ? [bare] : []), ...(later.absorbed ?? [])];
-  return {
-    ...later,
-    ...(priority !== priorityOf(later) && { priority }),
-    ...(earlier.force === true && { force: true }),
-    ...(all.length > 0 && { absorbed: all }),
-  };
-}
-
 /** Whether something would be lost without it: a message to be answered, or a trace to link to. */
 function carries({ message, context, absorbed }: Trigger): boolean {
   return message !== undefined || context !== undefined || absorbed !== undefined;
-}
-
-function priorityOf({ priority = 0 }: Trigger): number {
-  return Number.isFinite(priority) ? priority : 0;
 }

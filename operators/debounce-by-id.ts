@@ -1,6 +1,7 @@
 import { asyncScheduler, Observable, type OperatorFunction, type SchedulerLike, Subject, type Subscription, takeUntil } from 'rxjs';
 import { after } from './after.js';
 import { checkDelay, checkDuration, checkObject, checkScheduler } from './check.js';
+import { copied, merged } from './trigger.js';
 import type { Trigger } from './types.js';
 
 /** How {@link debounceById} waits. */
@@ -112,34 +113,17 @@ class Burst {
 
   passing(): Trigger {
     const last = this.#triggers.at(-1) as Trigger;
-    if (this.#triggers.length === 1) return last;
-    const absorbed = [...this.#triggers.slice(0, -1), ...(last.absorbed ?? [])];
-    const priority = this.#triggers.reduce((highest, trigger) => Math.max(highest, priorityOf(trigger)), -Infinity);
-    return { ...last, absorbed, ...(priority !== priorityOf(last) && { priority }) };
+    return this.#triggers.length === 1 ? last : merged(this.#triggers.slice(0, -1), last);
   }
 }
 
-function priorityOf({ priority }: Trigger): number {
-  return priority !== undefined && Number.isFinite(priority) ? priority : 0;
-}
-
-/** What is an event, with all it has as own properties; reading it is reading what a user made, so it may throw. */
+/** What is an event. */
 function triggerOf(event: string | Trigger): Trigger | undefined {
   if (typeof event === 'string') return event === '' ? undefined : { id: event };
   try {
-    const { id, stream, context, message, priority, force, parts, absorbed } = event;
-    if (typeof id !== 'string' || id === '') return undefined;
-    return {
-      ...event,
-      id,
-      ...(stream !== undefined && { stream }),
-      ...(context !== undefined && { context }),
-      ...(message !== undefined && { message }),
-      ...(priority !== undefined && { priority }),
-      ...(force !== undefined && { force }),
-      ...(parts !== undefined && { parts }),
-      ...(absorbed !== undefined && { absorbed }),
-    };
+    const trigger = copied(event);
+    const { id } = trigger as { readonly id: unknown };
+    return typeof id === 'string' && id !== '' ? trigger : undefined;
   } catch {
     return undefined;
   }

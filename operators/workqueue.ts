@@ -10,6 +10,7 @@ import type { ReadyItem, ReadyQueue } from './orders/ready-queue.js';
 import type { Failed } from './outcome.js';
 import { Pauses } from './pauses.js';
 import { type Tick, TickGrid } from './tick-grid.js';
+import { priorityOf } from './trigger.js';
 import type { Dropped, Reason, Step, Trigger } from './types.js';
 
 /** The part of a loop's configuration that rules one lane; each field is explained at `ReconcileConfig`. */
@@ -793,10 +794,6 @@ export class Workqueue {
 /** Never below 0, though the clock may have been set back. */
 function elapsed({ since }: Entry, at: number): number {
   return Math.max(at - since, 0);
-}
-
-function priorityOf({ priority }: Trigger): number {
-  return priority !== undefined && Number.isFinite(priority) ? priority : 0;
 }
 
 function special(entry: Entry): Special {

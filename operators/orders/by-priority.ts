@@ -1,5 +1,6 @@
 import { check, checkObject } from '../check.js';
 import { Heap, type HeapNode } from '../heap.js';
+import { priorityOf } from '../trigger.js';
 import type { ReadyItem, ReadyQueue } from './ready-queue.js';
 import { LinkedList, type LinkedListNode } from '../linked-list.js';
 
@@ -92,8 +93,4 @@ class PriorityQueue implements ReadyQueue {
     level.due = this.ageing === Infinity ? -level.priority : came - level.priority * this.ageing;
     this.#heads.push(level);
   }
-}
-
-function priorityOf({ priority }: ReadyItem): number {
-  return Number.isFinite(priority) ? priority : 0;
 }
