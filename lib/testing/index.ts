@@ -8,6 +8,7 @@ export type {
   ArbitraryLike,
   Change,
   FaultKind,
+  OperatorKind,
   Random,
   Scenario,
   SimulatedLoopConfig,

@@ -5,7 +5,7 @@ import { drawFor } from './simulation/draw.js';
 import { type ScenarioFailure, ScenarioError } from './simulation/failure.js';
 import { SimulationError } from './simulation/report.js';
 import type { FaultKind, Scenario } from './simulation/scenario.js';
-import { FAULTS, byMoment, planned, type Schedule } from './simulation/schedule.js';
+import { FAULTS, OPERATOR, byMoment, planned, type Schedule } from './simulation/schedule.js';
 import { shrunk } from './simulation/shrink.js';
 import { type Recorder, Simulation } from './simulation/simulation.js';
 
@@ -17,7 +17,7 @@ export interface SimulateConfig {
   readonly runs?: number | undefined;
   /** How many changes a run has at most. Default 12: a bug that needs more is rare, and longer runs find fewer a second. */
   readonly events?: number | undefined;
-  /** How many faults a run has at most. Default 6, for the same reason. */
+  /** How many faults a run has at most, and how many deeds of an operator. Default 6 each, for the same reason. */
   readonly faults?: number | undefined;
   /** Which kinds of faults, of those that the scenario allows. Default: all of these. */
   readonly kinds?: readonly FaultKind[] | undefined;
@@ -29,15 +29,15 @@ export interface SimulateConfig {
 export interface SimulateReport {
   /** How many runs there were. */
   readonly runs: number;
-  /** How many changes and faults there were in them. */
+  /** How many changes and faults there were in them; what an operator did counts as a fault. */
   readonly changes: number;
   readonly faults: number;
 }
 
 /**
  * Runs the reconciler of `scenario` in worlds where everything goes wrong that can, and resolves if it did right in all of
- * them. Each run generates from its seed what changes and when, and which faults happen in between. Then the faults stop,
- * and within a bound of virtual time the world must converge, and stay so; the invariants must hold throughout, and no
+ * them. Each run generates from its seed what changes and when, which faults happen in between, and what an
+ * operator does if the scenario has an `operator`. Then all that stops, and within a bound of virtual time the world must converge, and stay so; the invariants must hold throughout, and no
  * process may run one id twice at once.
  *
  * It is deterministic: the same seed does the same each time, without real time and without I/O.
@@ -118,7 +118,7 @@ async function checkQuiet<W>(scenario: Scenario<W>, seed: number): Promise<void>
 function checkScenario<W>(scenario: Scenario<W>, { kinds = [] }: SimulateConfig): void {
   const isRecord = (value: unknown): boolean => typeof value === 'object' && value !== null;
   check('scenario', scenario, 'an object', isRecord(scenario));
-  const { ids = ['a'], world, changes, streams, reconciler, converged, invariants = {}, faults = [] } = scenario;
+  const { ids = ['a'], world, changes, streams, reconciler, converged, invariants = {}, faults = [], operator = [] } = scenario;
   check('ids', ids, 'a list of at least one id', Array.isArray(ids) && ids.length > 0);
   checkFunction('world', world);
   checkFunction('reconciler', reconciler);
@@ -137,9 +137,12 @@ function checkScenario<W>(scenario: Scenario<W>, { kinds = [] }: SimulateConfig)
   check('streams', streams, 'an object', isRecord(streams));
   check('invariants', invariants, 'an object', isRecord(invariants));
   for (const [name, holds] of Object.entries(invariants)) checkFunction(`invariants.${name}`, holds);
-  for (const [name, { every, list }] of Object.entries(streams)) {
+  for (const [name, { every, list, priority, force }] of Object.entries(streams)) {
+    check(`streams.${name}.priority`, priority, 'a number', priority === undefined || typeof priority === 'number');
+    check(`streams.${name}.force`, force, 'true or false', force === undefined || typeof force === 'boolean');
     check(`streams.${name}.every`, every, 'a number of ms > 0', every === undefined || every > 0);
     check(`streams.${name}.list`, list, 'a function, for the stream has `every`', every === undefined || typeof list === 'function');
   }
+  for (const kind of operator) check('operator', kind, `one of ${OPERATOR.join(', ')}`, OPERATOR.includes(kind));
   for (const kind of [...faults, ...kinds]) check('faults', kind, `one of ${FAULTS.join(', ')}`, FAULTS.includes(kind));
 }

@@ -1,10 +1,12 @@
-import { Subject, type Subscription, tap } from 'rxjs';
+import { merge, Subject, type Subscription, tap } from 'rxjs';
+import type { Command } from '../../../operators/command.js';
 import { isAsyncIterable, isObservableInput, isPromiseLike, toObservable } from '../../../operators/observable-input.js';
 import { reconcileWith } from '../../../operators/reconcile.js';
 import type { Reconciler, Trigger } from '../../../operators/types.js';
 import type { SimulatedStream, SimulationContext } from './scenario.js';
 import { SimulatedAttempt } from './simulated-attempt.js';
 import type { Host, SimulationEnvironment } from './environment.js';
+import { triggerOf } from './trigger-of.js';
 
 /** One process: its memory, its loop, and whether it leads. A crash ends it; another takes its place. */
 export class Replica<W> implements Host {
@@ -13,6 +15,8 @@ export class Replica<W> implements Host {
   readonly #events = new Subject<Trigger>();
   readonly #triggers = new Subject<Trigger>();
   readonly #reset = new Subject<void>();
+  readonly #commands = new Subject<Command>();
+  readonly #leading = new Subject<boolean>();
   /** By id. What has ended leaves its place: a Map through which ids flow copies itself again and again. */
   readonly #running = new Map<string, SimulatedAttempt<W> | undefined>();
   readonly #reconciler: Reconciler<SimulationContext<W>>;
@@ -26,11 +30,19 @@ export class Replica<W> implements Host {
     readonly process: number,
   ) {
     const { scheduler, random, scenario, settings } = environment;
-    this.#reconciler = scenario.reconciler({ now: () => scheduler.now(), random, triggers: this.#triggers });
+    this.#reconciler = scenario.reconciler({
+      now: () => scheduler.now(),
+      random,
+      triggers: this.#triggers,
+      commands: this.#commands,
+      leading: this.#leading,
+    });
+    // Last, so that whoever listens has heard a command before the loop obeys it.
+    const commands = scenario.operator === undefined ? settings.commands : merge(settings.commands, this.#commands);
     // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- it is one: see `Context` below
     const reconciler: Reconciler = (id, context) => this.#run(id, context as SimulatedAttempt<W>);
     this.#loop = this.#events
-      .pipe(reconcileWith(reconciler, { ...settings, reset: this.#reset }, { Context: SimulatedAttempt }))
+      .pipe(reconcileWith(reconciler, { ...settings, commands, reset: this.#reset }, { Context: SimulatedAttempt }))
       .subscribe({
         next: (step) => {
           environment.stepped(step, index, process);
@@ -53,6 +65,7 @@ export class Replica<W> implements Host {
     if (!this.isAlive || this.isLeading) return;
     this.isLeading = true;
     this.#term++;
+    this.#leading.next(true);
     for (const [name, stream] of this.environment.streams) this.#list(name, stream, this.#term);
   }
 
@@ -61,7 +74,12 @@ export class Replica<W> implements Host {
     this.isLeading = false;
     // They may ignore their signals, and act on what they read in this term.
     for (const attempt of this.#running.values()) attempt?.becomeStale();
+    this.#leading.next(false);
     this.#reset.next();
+  }
+
+  command(command: Command): void {
+    if (this.isAlive) this.#commands.next(command);
   }
 
   deliver(trigger: Trigger): void {
@@ -84,13 +102,14 @@ export class Replica<W> implements Host {
     this.#loop.unsubscribe();
   }
 
-  #list(name: string, { list, every }: SimulatedStream<W>, term: number): void {
+  #list(name: string, stream: SimulatedStream<W>, term: number): void {
+    const { list, every } = stream;
     if (list === undefined || !this.isLeading || term !== this.#term) return;
     const { environment } = this;
-    for (const id of list(environment.seen, environment.elapsed)) this.deliver({ id, stream: name });
+    for (const id of list(environment.seen, environment.elapsed)) this.deliver(triggerOf(id, name, stream));
     if (every === undefined) return;
     environment.scheduler.after(every, () => {
-      this.#list(name, { list, every }, term);
+      this.#list(name, stream, term);
     });
   }
 

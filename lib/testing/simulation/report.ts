@@ -82,10 +82,10 @@ function describedFault({ kind, id, nth, at, ms }: Fault): string {
   const when = { operation: `${id}, operation ${String(nth)}`, event: `${id}, event ${String(nth)}`, moment: `at ${String(at)} ms` }[
     tieOf(kind)
   ];
-  return `${when}: ${what(kind, span)}`;
+  return `${when}: ${what(kind, span, id)}`;
 }
 
-function what(kind: Fault['kind'], span: string): string {
+function what(kind: Fault['kind'], span: string, id: string): string {
   switch (kind) {
     case 'crash':
       return `the process crashes instead, and is back after ${span}`;
@@ -113,6 +113,14 @@ function what(kind: Fault['kind'], span: string): string {
       return `another replica leads, and the old one notices after ${span}`;
     case 'clock':
       return `the wall clock is set by ${span}`;
+    case 'pause':
+      return `\`${id}\` is paused for ${span}`;
+    case 'pauseLoop':
+      return `the loop is paused for ${span}`;
+    case 'discard':
+      return `\`${id}\` is discarded`;
+    case 'force':
+      return `\`${id}\` is forced to run`;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Observable } from 'rxjs';
+import type { Command } from '../../../operators/command.js';
 import type { ReconcileConfig } from '../../../operators/config.js';
 import type { Reconciler, ReconcileContext, Step, Trigger } from '../../../operators/types.js';
 
@@ -35,6 +36,18 @@ export type FaultKind =
   | 'handover'
   | 'clock';
 
+/**
+ * What an operator may do to a simulated loop, at any moment.
+ *
+ * - `pause`: an id is paused, and resumed after a while
+ * - `pauseLoop`: the whole loop is
+ * - `discard`: what an id still has to do is given up; the world must come right without it, for instance by a resync
+ * - `force`: an id is asked for by a forced event
+ *
+ * A command reaches all processes that live then, and none that starts later: a pause belongs to its process.
+ */
+export type OperatorKind = 'pause' | 'pauseLoop' | 'discard' | 'force';
+
 /** What fast-check's arbitraries are, as far as it matters here. */
 export interface ArbitraryLike<V> {
   /** Draws a value. */
@@ -60,6 +73,10 @@ export interface SimulatedStream<W> {
   readonly list?: ((world: W, at: number) => Iterable<string>) | undefined;
   /** Lists again and again, this many ms apart. */
   readonly every?: number | undefined;
+  /** The `priority` of its events. Default: none. */
+  readonly priority?: number | undefined;
+  /** Whether its events are forced. Default false. */
+  readonly force?: boolean | undefined;
 }
 
 /** What one process has, beside its memory: the variables of the function that makes its reconciler. */
@@ -70,6 +87,10 @@ export interface SimulatedProcess {
   readonly random: Random;
   /** The events as they arrive, before the loop sees them. */
   readonly triggers: Observable<Trigger>;
+  /** What an operator commands, before the loop hears it. */
+  readonly commands: Observable<Command>;
+  /** Whether it leads, from its first term on: false before the loop is reset, true before the streams of the next term emit. */
+  readonly leading: Observable<boolean>;
 }
 
 /** What a simulated reconciler is given: the context of the engine, and the handles to the world. */
@@ -116,6 +137,11 @@ export interface Scenario<W, V extends object = Record<string, any>> {
   readonly config?: SimulatedLoopConfig | ((random: Random, world: W) => SimulatedLoopConfig) | undefined;
   /** What can go wrong in this world. Default: everything. */
   readonly faults?: readonly FaultKind[] | undefined;
+  /**
+   * What an operator does in this world, beside all that goes wrong. Default: nothing. Concurrency and orders are part of `config`, which
+   * may draw them: `(random) => ({ workerConcurrency: 1 + Math.floor(random() * 4), order: byPriority() })`.
+   */
+  readonly operator?: readonly OperatorKind[] | undefined;
   /** Called with every step, at which moment, and of which process, counted from 0; what it throws is a failure. */
   readonly onStep?: ((step: Step, world: W, at: number, process: number) => void) | undefined;
   /** How long the world may take to converge after the last fault, in ms. Default 600_000: longer than any backoff. */

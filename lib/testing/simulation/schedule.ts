@@ -1,5 +1,5 @@
 import { integer, oneOf, randomFrom, span } from './random.js';
-import type { FaultKind, Random, Scenario } from './scenario.js';
+import type { FaultKind, OperatorKind, Random, Scenario } from './scenario.js';
 
 /** All kinds of faults. */
 export const FAULTS = [
@@ -18,6 +18,9 @@ export const FAULTS = [
   'clock',
 ] as const satisfies readonly FaultKind[];
 
+/** All that an operator may do. */
+export const OPERATOR = ['pause', 'pauseLoop', 'discard', 'force'] as const satisfies readonly OperatorKind[];
+
 /** A change of the world and its moment. */
 export interface PlannedChange {
   readonly at: number;
@@ -29,9 +32,9 @@ export interface PlannedChange {
   readonly simpler?: (() => Iterable<Pick<PlannedChange, 'value' | 'simpler'>>) | undefined;
 }
 
-/** Something that goes wrong. Which of the last three fields counts depends on the kind. */
+/** Something that goes wrong, or that an operator does. Which of the last three fields counts depends on the kind. */
 export interface Fault {
-  readonly kind: FaultKind;
+  readonly kind: FaultKind | OperatorKind;
   /** Whose operation, or whose event, it hits. */
   readonly id: string;
   /** Which occurrence of it, counted from 1 over all processes. */
@@ -54,7 +57,7 @@ export function byMoment({ changes, faults }: Schedule): Schedule {
 }
 
 /** Where a fault is tied to: an operation of its id, an event of its id, or a moment. */
-export function tieOf(kind: FaultKind): 'operation' | 'event' | 'moment' {
+export function tieOf(kind: Fault['kind']): 'operation' | 'event' | 'moment' {
   switch (kind) {
     case 'crash':
     case 'fail':
@@ -83,7 +86,7 @@ export type Draw = (random: Random, change: string) => Pick<PlannedChange, 'valu
 
 /** The schedule that belongs to `seed`. */
 export function planned<W>(
-  { ids = DEFAULT_IDS, changes }: Scenario<W>,
+  { ids = DEFAULT_IDS, changes, operator = [] }: Scenario<W>,
   kinds: readonly FaultKind[],
   size: Size,
   seed: number,
@@ -108,12 +111,18 @@ export function planned<W>(
     for (let left = integer(random, 0, size.faults); left > 0; left--)
       faults.push(fault(random, oneOf(random, swarm), oneOf(random, ids), at));
   }
+  // By a chance of its own: the same seed makes the same changes and faults, with and without an operator.
+  if (operator.length > 0) {
+    const ofOperator = randomFrom(seed ^ 0x5bd1e995);
+    for (let left = integer(ofOperator, 0, size.faults); left > 0; left--)
+      faults.push(fault(ofOperator, oneOf(ofOperator, operator), oneOf(ofOperator, ids), at));
+  }
   return { changes: changesAhead, faults };
 }
 
 const DEFAULT_IDS = ['a', 'b', 'c'];
 
-function fault(random: Random, kind: FaultKind, id: string, end: number): Fault {
+function fault(random: Random, kind: Fault['kind'], id: string, end: number): Fault {
   const tie = tieOf(kind);
   // Slow is not over time: that is a fault of its own, and three slow operations are within the default.
   const ms = span(random, kind === 'slow' ? 3000 : 60_000);

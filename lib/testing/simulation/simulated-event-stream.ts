@@ -1,7 +1,9 @@
 import type { Trigger } from '../../../operators/types.js';
 import type { Timer } from '../virtual-scheduler.js';
 import type { Fault } from './schedule.js';
+import type { SimulatedStream } from './scenario.js';
 import type { SimulationEnvironment } from './environment.js';
+import { triggerOf } from './trigger-of.js';
 
 /** How long an event waits at most to be overtaken, in ms. */
 const MAX_HELD = 10_000;
@@ -16,11 +18,12 @@ export class SimulatedEventStream<W> {
   constructor(
     readonly environment: SimulationEnvironment<W>,
     readonly name: string,
+    readonly stream: SimulatedStream<W>,
   ) {}
 
   emit(id: string, message: unknown, fault: Fault | undefined): void {
     const { environment } = this;
-    const trigger: Trigger = { id, stream: this.name, message };
+    const trigger: Trigger = { ...triggerOf(id, this.name, this.stream), message };
     const overtaken = this.#held.get(id);
     this.#held.delete(id);
     switch (fault?.kind) {

@@ -1,3 +1,4 @@
+import type { Command } from '../../../operators/command.js';
 import { exponential } from '../../../operators/backoff.js';
 import { type ReconcileSettings, reconcileSettings } from '../../../operators/config.js';
 import { shown } from '../../../operators/shown.js';
@@ -97,9 +98,9 @@ export class Simulation<W> implements SimulationEnvironment<W> {
     this.#stay = stay;
     this.#clone = scenario.clone ?? clone;
     this.#invariants = Object.entries(invariants);
-    for (const [name, { on = [] }] of this.streams) {
-      const stream = new SimulatedEventStream(this, name);
-      for (const cause of on) this.#watches.set(cause, [...(this.#watches.get(cause) ?? []), stream]);
+    for (const [name, described] of this.streams) {
+      const stream = new SimulatedEventStream(this, name, described);
+      for (const cause of described.on ?? []) this.#watches.set(cause, [...(this.#watches.get(cause) ?? []), stream]);
     }
     for (const fault of schedule.faults) {
       const tie = tieOf(fault.kind);
@@ -272,11 +273,25 @@ export class Simulation<W> implements SimulationEnvironment<W> {
     return undefined;
   }
 
-  #inject({ kind, ms }: Fault): void {
-    if (kind === 'clock') this.scheduler.stepClock(ms);
+  #inject({ kind, ms, id }: Fault): void {
+    if (kind === 'pause' || kind === 'pauseLoop') this.#pause(kind === 'pause' ? { id } : {}, ms);
+    else if (kind === 'discard') this.#command({ kind, id });
+    else if (kind === 'force') this.deliver({ id, stream: 'operator', force: true });
+    else if (kind === 'clock') this.scheduler.stepClock(ms);
     else if (kind === 'stale') this.#freezeReads(ms);
     else if (kind === 'leadership') this.#loseLeadership(ms);
     else this.#handOver(ms);
+  }
+
+  #pause(what: { readonly id?: string }, ms: number): void {
+    this.#command({ kind: 'pause', ...what });
+    this.postpone(ms, () => {
+      this.#command({ kind: 'resume', ...what });
+    });
+  }
+
+  #command(command: Command): void {
+    for (const replica of this.#replicas) replica.command(command);
   }
 
   #freezeReads(ms: number): void {

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
-import type { Reconciler } from 'kreconciler/operators';
+import type { Command, Reconciler, Step, Trigger } from 'kreconciler/operators';
 import {
   type FaultKind,
   FAULTS,
+  type OperatorKind,
   type Scenario,
   ScenarioError,
   simulate,
@@ -437,6 +438,9 @@ describe('simulate', () => {
     [{ streams: { resync: { every: 0, list: () => [] } } }, {}, /`streams.resync.every` to be a number of ms > 0/],
     [{ streams: { resync: { every: 10 } } }, {}, /`streams.resync.list` to be a function, for the stream has `every`/],
     [{ faults: ['flood'] }, {}, /`faults` to be one of crash, fail.*got `flood`/],
+    [{ operator: ['sleep'] }, {}, /`operator` to be one of pause, pauseLoop, discard, force, got `sleep`/],
+    [{ streams: { watch: { on: ['scale'], priority: 'high' } } }, {}, /`streams.watch.priority` to be a number, got `high`/],
+    [{ streams: { watch: { on: ['scale'], force: 1 } } }, {}, /`streams.watch.force` to be true or false, got `1`/],
     [{}, { kinds: ['flood'] }, /`faults` to be one of/],
     [{}, { runs: 0 }, /`runs` to be an integer >= 1/],
     [{}, { events: 0.5 }, /`events` to be an integer >= 1/],
@@ -444,6 +448,109 @@ describe('simulate', () => {
     [{}, { seed: NaN }, /`seed` to be a safe integer/],
   ])('should refuse %o with %o', async (scenario, config, message) => {
     await expect(simulate(world(scenario), config)).rejects.toThrow(message);
+  });
+
+  describe('an operator', () => {
+    const operator = ['pause', 'pauseLoop', 'discard', 'force'] as const satisfies readonly OperatorKind[];
+    const deed = (kind: OperatorKind, at: number, ms = 0) => ({ kind, id: 'a', nth: 0, at, ms });
+    const scale = { at: 10, id: 'a', name: 'scale', value: 1 };
+
+    it('should do what the scenario allows, and nothing by default', async () => {
+      const seen = new Set<string>();
+      const observed: Partial<Scenario<World>> = {
+        onStep: (step) => {
+          seen.add(step.kind);
+          if ('reason' in step) seen.add(step.reason);
+          if (step.trigger?.force === true) seen.add('forced');
+        },
+      };
+      await simulate(world(observed), { runs: 300, kinds: [] });
+      expect([...seen].sort()).toEqual(['enqueued', 'event', 'merged', 'started', 'succeeded']);
+      const report = await simulate(world({ ...observed, operator }), { runs: 300, kinds: [] });
+      expect(report.faults).toBeGreaterThan(300);
+      for (const kind of ['paused', 'resumed', 'discarded', 'forced']) expect(seen).toContain(kind);
+    });
+
+    it('should leave what else is drawn as it is', async () => {
+      const triggers = async (changed: Partial<Scenario<World>>): Promise<string[]> => {
+        const seen: string[] = [];
+        const scenario = world({
+          ...changed,
+          streams: { watch: { on: ['scale'] } },
+          converged: () => true,
+          onStep: ({ trigger }, _, at) => {
+            if (trigger !== undefined && trigger.stream === 'watch') seen.push(`${at} ${trigger.id}`);
+          },
+        });
+        await simulate(scenario, { runs: 20, kinds: [] });
+        return seen;
+      };
+      expect(await triggers({ operator })).toEqual(await triggers({}));
+    });
+
+    it('should pause an id for a while, and the world is calm only after it', async () => {
+      const steps: string[] = [];
+      const scenario = world({ operator, onStep: ({ kind, id }, _, at) => void steps.push(`${at} ${kind} ${id}`) });
+      await simulate(scenario, { schedule: { changes: [scale], faults: [deed('pause', 5, 1000)] } });
+      expect(steps.slice(0, 5)).toEqual(['5 paused a', '10 merged a', '1005 resumed a', '1005 enqueued a', '1005 started a']);
+    });
+
+    it('should be told to the process before the loop, which is told of its terms', async () => {
+      const told: string[] = [];
+      const scenario = world({
+        operator,
+        reconciler: (process) => {
+          process.commands.subscribe(({ kind }: Command) => told.push(kind));
+          process.leading.subscribe((leads) => told.push(leads ? 'leads' : 'follows'));
+          process.triggers.subscribe(({ id }: Trigger) => told.push(id));
+          return world().reconciler(process);
+        },
+        onStep: ({ kind }: Step) => void told.push(`- ${kind}`),
+      });
+      const faults = [deed('pauseLoop', 5, 30), { ...deed('pause', 20, 10), kind: 'leadership' as const }];
+      await simulate(scenario, { schedule: { changes: [scale], faults } });
+      const first = told.lastIndexOf('leads', told.indexOf('pause'));
+      expect(told.slice(first, first + 10)).toEqual([
+        'leads',
+        'pause',
+        '- paused',
+        'a',
+        '- merged',
+        'follows',
+        '- enqueued',
+        '- dropped',
+        'leads',
+        'a',
+      ]);
+    });
+
+    it('should be blamed in the smallest schedule, with those that need it', async () => {
+      const scenario = world({
+        operator,
+        onStep: ({ kind }) => {
+          if (kind === 'resumed') throw new Error('resumed!');
+        },
+      });
+      expect((await failing(scenario)).message).toMatch(/\(1 of \d+ things\):\n {2}at 0 ms: (the loop|`.`) is paused for 0 ms\n/);
+      const lost = world({ operator: ['pause', 'discard'], streams: { watch: { on: ['scale'] } } });
+      expect((await failing(lost, { kinds: [] })).message).toMatch(/at \d+ ms: `.` is discarded/);
+    });
+  });
+
+  it('should give events the priority of their stream, and force them', async () => {
+    const seen = new Map<string | undefined, unknown>();
+    const scenario = world({
+      streams: {
+        watch: { on: ['scale'], priority: 5 },
+        call: { on: ['scale'], force: true },
+        resync: { every: 60_000, list: ({ wanted }) => Object.keys(wanted), priority: -1 },
+      },
+      onStep: ({ trigger }) => {
+        if (trigger !== undefined) seen.set(trigger.stream, { priority: trigger.priority, force: trigger.force });
+      },
+    });
+    await simulate(scenario, { runs: 20, kinds: [] });
+    expect(Object.fromEntries(seen)).toEqual({ watch: { priority: 5 }, call: { force: true }, resync: { priority: -1 } });
   });
 
   it('should know thirteen kinds of faults', () => {
