@@ -1,6 +1,9 @@
 import type { ObservableInput } from 'rxjs';
 import { type ReconcileConfig, type ReconcileSettings, reconcileSettings } from '../operators/config.js';
 import { check, checkName, checkObject, checkObservableInput } from '../operators/check.js';
+import { defaultHasher } from '../operators/default-hasher.js';
+import { checkCount } from './shards/shard-of.js';
+import type { Shards } from './shards/shards.js';
 import { checkObservability, defaultObservability, type Observability } from './observability/observability.js';
 
 /** A term of leadership. Its number grows from term to term, so that a write can refuse an old leader. */
@@ -20,6 +23,13 @@ export interface Config extends ReconcileConfig {
    * Default: `becomeLeader()` and `stepDown()` say it.
    */
   readonly leader?: ObservableInput<boolean | Term> | undefined;
+  /**
+   * Spreads the ids over many processes, each of which runs some shards of them: `shards(...)` of `kreconciler/postgres` or
+   * `kreconciler/etcd`. A worker is a shard then ({@link shardOf}), so it stands instead of `leader`, `workerCount`, `workerHasher`
+   * and a warm `standby`; `workerConcurrency` is per shard, `concurrency` for the whole process. Subscribed to while `run` runs.
+   * Default: none, this process runs all ids.
+   */
+  readonly shards?: Shards | undefined;
   /**
    * What is done before this process leads. `'cold'`: nothing is listed or subscribed to. `'warm'`: the streams are subscribed to
    * at once, and anew after each loss; the ids that they say are remembered, merged, at most `workerCount * workerQueueSize` a
@@ -48,12 +58,27 @@ export function defaultConfig(): Config {
 /** @throws TypeError that names the field, what was expected and what came */
 export function settings(config: Partial<Config>): Settings {
   checkObject('config', config);
-  const reconcile = reconcileSettings(config);
+  const { shards } = config;
+  if (shards !== undefined) checkShards(shards, config);
+  const reconcile = reconcileSettings(shards === undefined ? config : { ...config, workerCount: shards.count });
   const { name, leaderElectionEnabled = true, leader, standby = 'cold', observability = defaultObservability() } = config;
   checkName('name', name);
   check('leaderElectionEnabled', leaderElectionEnabled, 'a boolean', typeof leaderElectionEnabled === 'boolean');
   if (leader !== undefined) checkObservableInput('leader', leader);
   check('standby', standby, "'cold' or 'warm'", standby === 'cold' || (standby as unknown) === 'warm');
   checkObservability('observability', observability);
-  return { ...reconcile, name, leaderElectionEnabled, leader, standby, observability };
+  return { ...reconcile, name, leaderElectionEnabled, leader, shards, standby, observability };
+}
+
+/** A shard has one owner, and an id one shard: whatever else would say so is refused. */
+function checkShards(shards: unknown, { leader, workerCount, workerHasher = defaultHasher, standby = 'cold' }: Partial<Config>): void {
+  checkObject('shards', shards);
+  const { count, holdings } = shards as Shards;
+  checkCount(count, Infinity, 'shards.count');
+  checkObservableInput('shards.holdings', holdings);
+  const beside = 'nothing beside `shards`';
+  check('leader', leader, beside, leader === undefined);
+  check('workerCount', workerCount, beside, workerCount === undefined);
+  check('workerHasher', workerHasher, beside, workerHasher === defaultHasher);
+  check('standby', standby, "'cold' beside `shards`", standby === 'cold');
 }

@@ -2,6 +2,8 @@ import {
   BehaviorSubject,
   concat,
   defer,
+  EMPTY,
+  endWith,
   filter,
   fromEvent,
   identity,
@@ -14,10 +16,12 @@ import {
   startWith,
   Subject,
   take,
+  takeUntil,
   tap,
 } from 'rxjs';
 import type { LaneExtras } from '../operators/lane-config.js';
 import { reconcileWith } from '../operators/reconcile.js';
+import { reconcileTerms } from '../operators/reconcile-terms.js';
 import { checkCommand, type Command } from '../operators/command.js';
 import { check, checkFunction, checkId, checkObject, checkSignal } from '../operators/check.js';
 import type { Reconciler, Step, Trigger } from '../operators/types.js';
@@ -34,6 +38,7 @@ import { fromInput } from './from-input.js';
 import { SafeObservable } from './safe-observable.js';
 import { inspect, type Inspection } from './inspect.js';
 import { Leadership } from './leadership.js';
+import { OwnedShards } from './shards/owned-shards.js';
 import { safely } from './observability/safely.js';
 import { warnOfStandingBy } from './warn-of-standing-by.js';
 import type { StreamChange } from './observability/metrics/stream-metrics.js';
@@ -78,6 +83,7 @@ export class Controller {
   /** What `becomeLeader()` and `stepDown()` say. */
   readonly #says = new BehaviorSubject(false);
   readonly #leadership: Leadership;
+  readonly #shards: OwnedShards | undefined;
   readonly #completed = new Set<string>();
   readonly #changes = new Subject<StreamChange>();
   readonly #queues: Workqueue[] = [];
@@ -102,8 +108,10 @@ export class Controller {
     });
     this.#steps = new MulticastSubject(tell);
     this.steps = new SafeObservable(this.#steps.values, tell);
-    const { leaderElectionEnabled, leader = this.#says } = this.#settings;
-    this.#leadership = new Leadership(leaderElectionEnabled ? leader : of(true));
+    const { leaderElectionEnabled, leader = this.#says, shards } = this.#settings;
+    this.#shards = shards && new OwnedShards(shards);
+    // Whoever owns a shard leads, as far as streams go.
+    this.#leadership = new Leadership(this.#shards?.any ?? (leaderElectionEnabled ? leader : of(true)));
   }
 
   /**
@@ -123,7 +131,7 @@ export class Controller {
       this.#steps.next(step);
     });
     const lease = this.#leadership.begin();
-    const { leader, scheduler, observability } = this.#settings;
+    const { leader = this.#shards, scheduler, observability } = this.#settings;
     lease.add(warnOfStandingBy(this.#leadership, { isManual: leader === undefined, scheduler, ...observability }));
     try {
       await done;
@@ -166,8 +174,9 @@ export class Controller {
     checkSignal('signal', signal);
     check('force', force, 'a boolean', typeof force === 'boolean');
     await this.#requests.wait(force ? { id, force } : { id }, signal, (trigger) => {
-      if (this.#leadership.term === undefined || !this.#asked.observed)
-        throw new Error(`\`${id}\` is not reconciled: this controller does not lead`);
+      const isOurs = this.#shards === undefined ? this.#leadership.term !== undefined : this.#shards.owns(id);
+      if (!isOurs || !this.#asked.observed)
+        throw new Error(`\`${id}\` is not reconciled: this controller does not ${this.#shards === undefined ? 'lead' : 'own its shard'}`);
       this.#asked.next(trigger);
     });
   }
@@ -206,7 +215,7 @@ export class Controller {
 
   /** What is ready, running, waiting and abandoned just now, and whether this process leads. */
   inspect(): Inspection {
-    return inspect(this.#leadership.term !== undefined, this.#queues, this.#notes, [...this.#completed]);
+    return inspect(this.#leadership.term !== undefined, this.#queues, this.#notes, [...this.#completed], this.#shards);
   }
 
   #command(command: Command): void {
@@ -218,9 +227,11 @@ export class Controller {
   /** One loop lives over all terms, with the streams gated in front of it, so that an id stays serial across them (L7). */
   #loop(stop: Observable<unknown>): Observable<Step> {
     const { leads, lost } = this.#leadership;
+    const shards = this.#shards;
     const settings = {
       ...this.#settings,
-      reset: merge(lost, fromInput(this.#settings.reset)),
+      // The end of a shard's term is its own.
+      reset: merge(shards === undefined ? lost : EMPTY, fromInput(this.#settings.reset)),
       stop: merge(stop, fromInput(this.#settings.stop)),
       commands: merge(
         this.#commands,
@@ -228,9 +239,17 @@ export class Controller {
         fromInput(this.#settings.commands),
       ),
     };
-    const telemetry = instrument(settings.observability, { ...settings, leading: leads, streams: this.#changes });
+    const telemetry = instrument(settings.observability, {
+      ...settings,
+      ...(shards === undefined && { leading: leads }),
+      streams: this.#changes,
+    });
     const context: LaneExtras = {
-      Context: controllerContext(telemetry.loggerFor, () => this.#leadership.term?.term),
+      Context: controllerContext(
+        telemetry.loggerFor,
+        (worker) => (shards === undefined ? this.#leadership.term?.term : shards.termOf(worker)),
+        shards !== undefined,
+      ),
       inspector: (queue) => this.#queues.push(queue),
     };
     const events = concat(this.#events(), this.#settled()).pipe(
@@ -241,10 +260,13 @@ export class Controller {
         },
       }),
     );
-    return merge(this.#asked, events).pipe(
-      reconcileWith(telemetry.traced(this.#reconciler) as Reconciler, settings, context),
-      telemetry.steps,
-    );
+    const reconciler = telemetry.traced(this.#reconciler) as Reconciler;
+    const steps =
+      shards === undefined
+        ? merge(this.#asked, events).pipe(reconcileWith(reconciler, settings, context))
+        : // In this order: membership ends first (H10).
+          merge(shards.terms.pipe(takeUntil(ended(this.#asked))), this.#asked, events).pipe(reconcileTerms(reconciler, settings, context));
+    return steps.pipe(telemetry.steps);
   }
 
   /** What the streams say, until all of them are complete. */
@@ -262,7 +284,7 @@ export class Controller {
       this.#completed.clear();
       return merge(
         ...Object.entries(this.#streams).map(([name, stream]) =>
-          eventStream(name, stream).pipe(
+          eventStream(name, stream, this.#shards).pipe(
             tap({
               subscribe: () => {
                 this.#changes.next({ stream: name, isUp: true });
@@ -295,6 +317,11 @@ export class Controller {
 function aborted(signal: AbortSignal | undefined): Observable<unknown> {
   if (signal === undefined) return NEVER;
   return signal.aborted ? of(signal) : fromEvent(signal, 'abort');
+}
+
+/** Emits when `source` completes. */
+function ended(source: Observable<unknown>): Observable<unknown> {
+  return source.pipe(ignoreElements(), endWith(undefined));
 }
 
 /** For {@link whileLeading}: the streams of a warm standby begin at once and anew after each loss, and end with the loss. */

@@ -4,6 +4,7 @@ import { isObservableInput, isPromiseLike } from '../operators/observable-input.
 import { copied } from '../operators/trigger.js';
 import type { Trigger } from '../operators/types.js';
 import { failed } from './describe-error.js';
+import { everything, type Ownership } from './shards/ownership.js';
 import { withSignal } from './with-signal.js';
 
 /** One event, or several in one go. */
@@ -17,6 +18,9 @@ type EventSource = ObservableInput<Events> & object;
  * leadership and returns such a thing. The signal of a function aborts when its stream is let go. A value may be an array of
  * events, so that a promise of all ids is a stream, too.
  *
+ * With `config.shards` streams are listened to once in the process while it owns any shard, and events of others are rejected. A
+ * function is given what it owns: whoever lists has to list again for shards that come later.
+ *
  * A promise or generator can be listened to only once: to be listened to again after leadership was lost and won back, it
  * has to come from a function.
  *
@@ -25,14 +29,15 @@ type EventSource = ObservableInput<Events> & object;
  *   boot: () => fetchAllIds(),
  *   files: fileChanges$,
  *   feed: async function* (signal) { yield* subscribe({ signal }); },
+ *   resync: (_, { acquired }) => resync({ every: 60_000, list, relistOn: acquired }),
  * };
  */
-export type EventStream = EventSource | ((signal: AbortSignal) => EventSource);
+export type EventStream = EventSource | ((signal: AbortSignal, ownership: Ownership) => EventSource);
 
 /** The events of one stream, each marked with the stream's name, which its failure has, too. */
-export function eventStream(name: string, stream: EventStream): Observable<Trigger> {
+export function eventStream(name: string, stream: EventStream, ownership: Ownership = everything): Observable<Trigger> {
   const source = withSignal((signal) => {
-    const source: unknown = typeof stream === 'function' ? stream(signal) : stream;
+    const source: unknown = typeof stream === 'function' ? stream(signal, ownership) : stream;
     check(`streams.${name}`, source, 'a function that returns an Observable, promise or iterable', isObservableInput(source));
     return source as EventSource;
   });

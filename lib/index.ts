@@ -57,5 +57,6 @@ export { recordMetrics, type RecordMetricsConfig } from './observability/metrics
 export { tracing, type Tracing, type TracingConfig } from './observability/tracing/tracing.js';
 export type { StreamChange } from './observability/metrics/stream-metrics.js';
 export { resync, type ResyncConfig } from './resync.js';
+export type { Ownership } from './shards/ownership.js';
 export { shardOf } from './shards/shard-of.js';
 export type { Holding, Shards } from './shards/shards.js';

@@ -3,6 +3,7 @@ import type { Reason } from '../operators/types.js';
 import type { Workqueue } from '../operators/workqueue.js';
 import type { ErrorDescription } from './describe-error.js';
 import type { Notes, Pause } from './notes.js';
+import type { OwnedShards } from './shards/owned-shards.js';
 
 /** One id that is not idle. */
 export interface InspectedId {
@@ -43,12 +44,20 @@ export interface Inspection extends Snapshot {
   readonly paused?: Pause;
   /** The ids that are paused themselves, if there are any; most of them may be idle. */
   readonly pausedIds?: Readonly<Record<string, Pause>>;
+  /** With `config.shards`: how many there are, and those that this process owns, each in its term. `leading` says whether it owns any. */
+  readonly shards?: { readonly count: number; readonly owned: readonly { readonly shard: number; readonly term: number }[] };
   /** The event streams that have completed in this term while others go on, if there are any. */
   readonly completed?: readonly string[];
 }
 
 /** Looks at the workqueues of a loop, with what its steps have said of it. */
-export function inspect(leading: boolean, queues: readonly Workqueue[], notes: Notes, completed: readonly string[]): Inspection {
+export function inspect(
+  leading: boolean,
+  queues: readonly Workqueue[],
+  notes: Notes,
+  completed: readonly string[],
+  shards?: OwnedShards,
+): Inspection {
   const ids = queues.flatMap((queue) => Array.from(queue.entries, (entry) => inspected(entry, queue.worker, notes)));
   const workers = queues
     .map(({ worker }): WorkerCounts => ({ worker, ...counts(ids.filter((seen) => seen.worker === worker)) }))
@@ -60,6 +69,7 @@ export function inspect(leading: boolean, queues: readonly Workqueue[], notes: N
     ids,
     ...(notes.loopPause !== undefined && { paused: notes.loopPause }),
     ...(notes.pauses.size > 0 && { pausedIds: Object.fromEntries(notes.pauses) }),
+    ...(shards !== undefined && { shards: { count: shards.count, owned: shards.owned } }),
     ...(completed.length > 0 && { completed }),
   };
 }

@@ -4,6 +4,9 @@ import {
   defer,
   EMPTY,
   exhaustMap,
+  filter,
+  finalize,
+  map,
   merge,
   mergeMap,
   NEVER,
@@ -14,7 +17,6 @@ import {
   retry,
   type SchedulerLike,
   startWith,
-  tap,
   toArray,
 } from 'rxjs';
 import { after } from '../operators/after.js';
@@ -33,6 +35,7 @@ import {
 } from '../operators/check.js';
 import { fromInput } from './from-input.js';
 import { type IdList, listIds } from './list-ids.js';
+import { NextList } from './next-list.js';
 import type { LogFields } from './observability/logging/logger.js';
 import { safely } from './observability/safely.js';
 import { measuredList } from './observability/metrics/measured-list.js';
@@ -58,7 +61,10 @@ export interface ResyncConfig {
    * that has drifted should not wait. With 100,000 ids and a queue of 2,000 a spread lets all of them in.
    */
   readonly spread?: number | undefined;
-  /** When it emits, all ids are listed as well, at once or after the list under way. Default: never. */
+  /**
+   * When it emits, all ids are listed as well, at once or after the list under way. Where that is the `acquired` of a stream
+   * function, only the ids of the shards that have come are passed on. Default: never.
+   */
   readonly relistOn?: ObservableInput<unknown> | undefined;
   /** How long a list may take, in ms; Infinity means no limit. Default 30_000: one that hangs must not be the last one. */
   readonly timeout?: number | undefined;
@@ -134,16 +140,17 @@ export function resync(config: ResyncConfig): Observable<string> {
   // Not in `defer`: terms that are shorter than `every` must not all begin at the same ids (Y3).
   let rounds = 0;
   return defer(() => {
-    let isWanted = false;
-    const wanted = relist.pipe(
-      tap(() => {
-        isWanted = true;
-      }),
-    );
+    const next = new NextList();
+    const wanted = relist.pipe(filter((notification) => next.add(notification)));
     const lists = defer(() => {
-      isWanted = false;
-      return round;
-    }).pipe(repeat({ delay: () => (isWanted ? of(0) : EMPTY) }));
+      const isMeant = next.begin();
+      return round.pipe(
+        map((ids) => ids.filter(isMeant)),
+        finalize(() => {
+          next.end();
+        }),
+      );
+    }).pipe(repeat({ delay: () => (next.isWanted ? of(0) : EMPTY) }));
     return merge(period.pipe(repeat(), startWith(0)), wanted).pipe(
       exhaustMap(() => lists),
       mergeMap((ids) => spreadOut(rotated(ids, rounds++), spread, scheduler)),

@@ -1,4 +1,16 @@
-import { defer, delayWhen, finalize, ignoreElements, merge, mergeMap, type OperatorFunction, takeUntil, tap } from 'rxjs';
+import {
+  defer,
+  delayWhen,
+  EMPTY,
+  finalize,
+  ignoreElements,
+  merge,
+  mergeMap,
+  type Observable,
+  type OperatorFunction,
+  takeUntil,
+  tap,
+} from 'rxjs';
 import { toObservable } from './observable-input.js';
 import type { Reconciler, Trigger } from './types.js';
 import type { LaneConfig } from './lane-config.js';
@@ -8,12 +20,19 @@ import { Worker } from './worker.js';
  * One lane: runs the ids it is given, `workerConcurrency` at a time, in the order in which they became ready or as `order` says.
  * Its steps leave by the trampoline; it completes once its source has and everything has settled, or once `settings.stop` has
  * emitted and nothing runs.
+ *
+ * @param terms - in which it may run; one is let go of when nothing of it runs any more. Default: it always may
  */
-export function lane(reconciler: Reconciler, worker: number, config: LaneConfig): OperatorFunction<string | Trigger, never> {
+export function lane(
+  reconciler: Reconciler,
+  worker: number,
+  config: LaneConfig,
+  terms?: Observable<Observable<'revoked'>>,
+): OperatorFunction<string | Trigger, never> {
   const { settings, delays } = config;
   return (events) =>
     defer(() => {
-      const lane = new Worker(reconciler, worker, config);
+      const lane = new Worker(reconciler, worker, config, terms !== undefined);
       config.inspector?.(lane.queue);
       config.commands.join(lane);
       return merge(
@@ -36,6 +55,11 @@ export function lane(reconciler: Reconciler, worker: number, config: LaneConfig)
             lane.stop();
           }),
         ),
+        terms?.pipe(
+          tap((term) => {
+            lane.tenure?.begin(term);
+          }),
+        ) ?? EMPTY,
         lane.taking(events),
       ).pipe(
         ignoreElements(),

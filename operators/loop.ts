@@ -27,8 +27,16 @@ import type { Reconciler, Step, Trigger } from './types.js';
 
 /** What a loop is composed of. */
 export interface LoopParts {
-  /** One serial lane; its steps carry `worker`, which no other lane of the loop may have. */
-  readonly lane: (reconciler: Reconciler, worker: number) => OperatorFunction<string | Trigger, never>;
+  /**
+   * One serial lane; its steps carry `worker`, which no other lane of the loop may have. With `terms` it takes events only in one of
+   * them: a term that emits `'revoked'` is to be let go of, and is when nothing runs any more; one that ends is lost, and what runs is
+   * cut off.
+   */
+  readonly lane: (
+    reconciler: Reconciler,
+    worker: number,
+    terms?: Observable<Observable<'revoked'>>,
+  ) => OperatorFunction<string | Trigger, never>;
   /** Emits a step that is not a lane's, a rejection for instance, in order with theirs. */
   readonly emit: (step: Step) => void;
 }
@@ -107,7 +115,7 @@ export function loopWith<T>(
         takeUntil(stop),
       );
       const lanes = compose(events, {
-        lane: (reconciler, worker) => lane(reconciler, worker, config),
+        lane: (reconciler, worker, terms) => lane(reconciler, worker, config, terms),
         emit: (step) => {
           trampoline.emit(step);
         },

@@ -25,6 +25,11 @@ export function route(event: string | Trigger, settings: ReconcileSettings): num
   }
 }
 
+/** The step that rejects an event for a lane that is run elsewhere (H5). */
+export function notOwned(event: string | Trigger, worker: number, settings: ReconcileSettings): Rejected {
+  return { ...rejected(event, idOf(event), settings, 'not_owned'), worker };
+}
+
 function rejected(
   event: string | Trigger,
   id: string,

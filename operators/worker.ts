@@ -9,7 +9,9 @@ import type { LaneConfig } from './lane-config.js';
 import type { Outcome } from './outcome.js';
 import type { Candidate, Places } from './places.js';
 import type { CutRun } from './runner.js';
+import { notOwned } from './route.js';
 import { Shutdown } from './shutdown.js';
+import { Tenure, type TenuredLane } from './tenure.js';
 import type { Tick } from './tick-grid.js';
 import type { Trampoline } from './trampoline.js';
 import type { Reconciler, Trigger } from './types.js';
@@ -22,7 +24,7 @@ export interface WakeUp {
 }
 
 /** Everything happens to a lane from outside, by one of these methods; each changes state first and then flushes (A5). */
-export class Worker implements BusyWorker, Candidate, CommandedLane {
+export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane {
   readonly queue: Workqueue;
   readonly settings: ReconcileSettings;
   readonly trampoline: Trampoline;
@@ -38,6 +40,8 @@ export class Worker implements BusyWorker, Candidate, CommandedLane {
   readonly #clock: ClockWatch;
   readonly #places: Places | undefined;
   readonly #shutdown: Shutdown;
+  /** The terms in which it runs, if it does not always. */
+  readonly tenure: Tenure | undefined;
   readonly #broken: (error: Error) => void;
   /** Turns that are going on, and such as have ended, to be used again. */
   readonly #periods = new Set<BusyPeriod>();
@@ -58,6 +62,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane {
     readonly reconciler: Reconciler,
     worker: number,
     { settings, trampoline, delays, Context, places, commands, broken: stopLoop }: LaneConfig,
+    hasTerms = false,
   ) {
     this.settings = settings;
     this.trampoline = trampoline;
@@ -76,10 +81,11 @@ export class Worker implements BusyWorker, Candidate, CommandedLane {
       this.#failure = error;
     };
     this.queue = new Workqueue(worker, settings, trampoline, arm, commands.pauses, broken, delays.clock);
+    this.tenure = hasTerms ? new Tenure(this) : undefined;
     this.#shutdown = new Shutdown(
       settings,
       this.queue,
-      () => this.#isAsked || this.#periods.size > 0,
+      () => this.isBusy,
       () => {
         this.#giveUp();
       },
@@ -99,11 +105,17 @@ export class Worker implements BusyWorker, Candidate, CommandedLane {
 
   /** Made by hand: `tap` would send each event on, through the whole merge, only to be ignored there. */
   taking(events: Observable<string | Trigger>): Observable<never> {
+    const { tenure } = this;
+    const offer = (event: string | Trigger): void => {
+      this.#offer(event);
+    };
+    const offerIfOwned = (event: string | Trigger): void => {
+      if (tenure?.isOpen === true) this.#offer(event);
+      else this.trampoline.emit(notOwned(event, this.queue.worker, this.settings));
+    };
     return new Observable((subscriber) =>
       events.subscribe({
-        next: (event) => {
-          this.#offer(event);
-        },
+        next: tenure === undefined ? offer : offerIfOwned,
         error: (error: unknown) => {
           subscriber.error(error);
         },
@@ -116,6 +128,15 @@ export class Worker implements BusyWorker, Candidate, CommandedLane {
         },
       }),
     );
+  }
+
+  get isStopping(): boolean {
+    return this.#isCut || this.#shutdown.isStopping;
+  }
+
+  /** A turn is asked for or going on. */
+  get isBusy(): boolean {
+    return this.#isAsked || this.#periods.size > 0;
   }
 
   /** Nothing starts any more. */
@@ -167,7 +188,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane {
 
   wake(tick: Tick<Entry>): void {
     if (
-      this.#defer(() => {
+      this.defer(() => {
         this.wake(tick);
       })
     )
@@ -184,7 +205,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane {
 
   reset(): void {
     if (
-      this.#defer(() => {
+      this.defer(() => {
         this.reset();
       })
     )
@@ -204,7 +225,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane {
   stop(): void {
     if (
       this.#shutdown.isStopping ||
-      this.#defer(() => {
+      this.defer(() => {
         this.stop();
       })
     )
@@ -224,6 +245,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane {
     this.trampoline.hold(() => {
       for (const { end } of cuts) end(aborted('The loop was unsubscribed'));
     });
+    this.tenure?.end();
   }
 
   granted(): void {
@@ -249,6 +271,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane {
       this.trampoline.flush();
     }
     this.#shutdown.look();
+    this.tenure?.look();
   }
 
   #offer(event: string | Trigger): void {
@@ -314,7 +337,8 @@ export class Worker implements BusyWorker, Candidate, CommandedLane {
     });
   }
 
-  #defer(work: () => void): boolean {
+  /** While a failure is being noted, `work` waits until that is done. */
+  defer(work: () => void): boolean {
     if (this.#isRecording) this.#deferred.push(work);
     return this.#isRecording;
   }

@@ -16,7 +16,7 @@ export function shardOf(id: string, count: number): number {
 }
 
 /** @throws TypeError if `count` cannot be a number of shards */
-export function checkCount(count: unknown, most = Infinity): void {
+export function checkCount(count: unknown, most = Infinity, field = 'count'): void {
   const range = most === Infinity ? 'an integer >= 1' : `an integer from 1 to ${most}`;
-  check('count', count, range, Number.isInteger(count) && (count as number) >= 1 && (count as number) <= most);
+  check(field, count, range, Number.isInteger(count) && (count as number) >= 1 && (count as number) <= most);
 }

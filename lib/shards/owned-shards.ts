@@ -1,0 +1,99 @@
+import { BehaviorSubject, Observable, Subject } from 'rxjs';
+import { LaneTerm } from '../../operators/tenure.js';
+import { failed } from '../describe-error.js';
+import type { Held } from './balance.js';
+import { acquisition, type Ownership } from './ownership.js';
+import { shardOf } from './shard-of.js';
+import type { Holding, Shards } from './shards.js';
+
+/** The shards that a Controller owns: those that were granted, and are neither revoked nor lost. */
+export class OwnedShards implements Ownership {
+  readonly count: number;
+  /**
+   * The terms of the workers, each of which is a shard; subscribing makes this process a member. Errors as the engine does. A term
+   * frees its shard when it is let go of, and outlives the membership.
+   */
+  readonly terms: Observable<LaneTerm>;
+  /** Whether anything is owned. */
+  readonly any: Observable<boolean>;
+  readonly acquired: Observable<readonly number[]>;
+  readonly #owned = new Set<number>();
+  /** The last term of each shard, which its last runs are in while it is let go of. */
+  readonly #terms = new Map<number, number>();
+  readonly #any = new BehaviorSubject(false);
+  readonly #acquired = new Subject<readonly number[]>();
+
+  constructor({ count, holdings }: Shards) {
+    this.count = count;
+    this.any = this.#any;
+    this.acquired = this.#acquired;
+    this.terms = new Observable((subscriber) =>
+      holdings.subscribe({
+        next: (holding) => {
+          this.#grant(holding, (term) => {
+            subscriber.next(term);
+          });
+        },
+        error: (error: unknown) => {
+          subscriber.error(failed('The source of shards', error));
+        },
+        complete: () => {
+          subscriber.complete();
+        },
+      }),
+    );
+  }
+
+  /** In the order of their numbers. */
+  get owned(): readonly Held[] {
+    return [...this.#terms].flatMap(([shard, term]) => (this.#owned.has(shard) ? [{ shard, term }] : [])).sort((a, b) => a.shard - b.shard);
+  }
+
+  /** The term in which runs of a shard are, or were last. */
+  termOf(shard: number): number | undefined {
+    return this.#terms.get(shard);
+  }
+
+  readonly owns = (id: string): boolean => this.#owned.has(this.#shardOf(id));
+
+  readonly #shardOf = (id: string): number => shardOf(id, this.count);
+
+  #grant(holding: Holding, begin: (term: LaneTerm) => void): void {
+    const { shard, term } = holding;
+    const owned = (): boolean => this.#owned.has(shard) && this.#terms.get(shard) === term;
+    const end = (): void => {
+      if (!owned()) return;
+      this.#owned.delete(shard);
+      if (this.#owned.size === 0) this.#any.next(false);
+    };
+    let isTaken = false;
+    const until = new Observable<'revoked'>((subscriber) => {
+      isTaken = true;
+      subscriber.add(end);
+      // First of all it is owned no more: streams are let go of by then, and nothing comes in once all is dropped.
+      return holding.subscribe({
+        next: (revoked) => {
+          end();
+          subscriber.next(revoked);
+        },
+        error: (error: unknown) => {
+          end();
+          subscriber.error(error);
+        },
+        complete: () => {
+          end();
+          subscriber.complete();
+        },
+      });
+    });
+    this.#owned.add(shard);
+    this.#terms.set(shard, term);
+    begin(new LaneTerm(shard, until));
+    // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- it is taken in that call
+    if (!isTaken) end();
+    if (!owned()) return;
+    const shards = acquisition([shard], this.#shardOf);
+    this.#any.next(true);
+    if (owned()) this.#acquired.next(shards);
+  }
+}

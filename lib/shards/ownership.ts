@@ -1,0 +1,44 @@
+import { NEVER, type Observable } from 'rxjs';
+
+/** What an event stream may know of the shards of its Controller. Without `config.shards` everything is owned, and nothing is acquired. */
+export interface Ownership {
+  /** Whether events for `id` are taken here: it is false as soon as the shard is to go. */
+  readonly owns: (id: string) => boolean;
+  /**
+   * Emits the shards that have come, once `owns` says so; hot: those that were owned before the subscription are left out. It neither
+   * completes nor errors.
+   */
+  readonly acquired: Observable<readonly number[]>;
+}
+
+/** That of a Controller without shards. */
+export const everything: Ownership = { owns: () => true, acquired: NEVER };
+
+/** What is known of an emission of `acquired`, by which those who list can tell what they have to list. */
+export interface Acquisition {
+  readonly shards: readonly number[];
+  /** The shard of an id. */
+  readonly shardOf: (id: string) => number;
+  /** When it was, counted in acquisitions of this process. */
+  readonly at: number;
+}
+
+/** Weak, and by the emission, so that it survives whatever operators are between. */
+const acquisitions = new WeakMap<object, Acquisition>();
+let acquired = 0;
+
+/** The number of the last acquisition. */
+export function lastAcquisition(): number {
+  return acquired;
+}
+
+/** Shards were acquired just now: what `acquired` is to emit. */
+export function acquisition(shards: readonly number[], shardOf: (id: string) => number): readonly number[] {
+  acquisitions.set(shards, { shards, shardOf, at: ++acquired });
+  return shards;
+}
+
+/** What is known of a notification, if it is one of `acquired`. */
+export function acquisitionOf(notification: unknown): Acquisition | undefined {
+  return typeof notification === 'object' && notification !== null ? acquisitions.get(notification) : undefined;
+}

@@ -1,0 +1,128 @@
+import { type Observable, Subscription } from 'rxjs';
+import type { ReconcileSettings } from './config.js';
+import { Shutdown } from './shutdown.js';
+import type { Trampoline } from './trampoline.js';
+import type { Workqueue } from './workqueue.js';
+
+/** The beginning of a term in which the lane of one worker may run. */
+export class LaneTerm {
+  /**
+   * @param until - emits `'revoked'` when another is to have the lane: what runs may finish. It ends when the term is lost: what runs is
+   * cut off. Unsubscribing lets go of the term, and is done when nothing of it runs any more
+   */
+  constructor(
+    readonly worker: number,
+    readonly until: Observable<'revoked'>,
+  ) {}
+}
+
+/** A lane, as its tenure sees it. */
+export interface TenuredLane {
+  readonly queue: Workqueue;
+  readonly settings: ReconcileSettings;
+  readonly trampoline: Trampoline;
+  /** It will never start anything again. */
+  readonly isStopping: boolean;
+  /** A turn is asked for or going on. */
+  readonly isBusy: boolean;
+  now(): number;
+  /** All work is cut off and dropped. */
+  reset(): void;
+  /** What has changed may let something start, or be the end. */
+  go(): void;
+  /** Keeps `work` for later if nothing may change now, and says so. */
+  defer(work: () => void): boolean;
+}
+
+/**
+ * The terms of one lane, which it outlives: what a promise that is open holds up is held up in the next term as well (L7). It
+ * lets go of a term when it is at rest, so nobody need be told.
+ */
+export class Tenure {
+  /** Whether events are taken. */
+  isOpen = false;
+  #held: Subscription | undefined;
+  /** While what runs may finish. */
+  #leaving: Shutdown | undefined;
+
+  constructor(readonly lane: TenuredLane) {}
+
+  begin(term: Observable<'revoked'>): void {
+    if (this.lane.isStopping) return;
+    // One that nobody has ended is over all the same.
+    if (this.#held !== undefined) this.#lose(this.#held);
+    this.lane.queue.reopen();
+    const held = new Subscription();
+    this.#held = held;
+    this.isOpen = true;
+    const lose = (): void => {
+      this.#lose(held);
+    };
+    held.add(
+      term.subscribe({
+        next: () => {
+          this.#revoke(held);
+        },
+        error: lose,
+        complete: lose,
+      }),
+    );
+  }
+
+  /** What has happened may have been the end of what runs. */
+  look(): void {
+    this.#leaving?.look();
+  }
+
+  /** The lane has ended, and nothing of it runs. */
+  end(): void {
+    if (this.#held !== undefined) this.#letGo(this.#held);
+  }
+
+  #revoke(held: Subscription): void {
+    if (this.#held !== held || this.#leaving !== undefined) return;
+    this.isOpen = false;
+    const { lane } = this;
+    if (
+      lane.defer(() => {
+        this.#revoke(held);
+      })
+    )
+      return;
+    if (!lane.isStopping) lane.queue.close('moved', lane.now());
+    this.#leaving = new Shutdown(
+      lane.settings,
+      lane.queue,
+      () => lane.isBusy,
+      () => {
+        lane.reset();
+      },
+      () => {
+        // The steps that say so are seen first (A5).
+        lane.trampoline.flush(() => {
+          this.#letGo(held);
+        });
+      },
+    );
+    this.#leaving.stop();
+    lane.go();
+  }
+
+  #lose(held: Subscription): void {
+    if (this.#held !== held) return;
+    this.#letGo(held);
+    const { lane } = this;
+    const cutOff = (): void => {
+      if (!lane.defer(cutOff)) lane.reset();
+    };
+    cutOff();
+  }
+
+  #letGo(held: Subscription): void {
+    if (this.#held !== held) return;
+    this.#leaving?.cancel();
+    this.#held = this.#leaving = undefined;
+    this.isOpen = false;
+    held.unsubscribe();
+  }
+}

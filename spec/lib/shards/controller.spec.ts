@@ -1,0 +1,556 @@
+import { concat, NEVER, Observable, of, Subject } from 'rxjs';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  type Config,
+  Controller,
+  type ControllerContext,
+  defaultHasher,
+  type EventStream,
+  type Holding,
+  noopStream,
+  type Ownership,
+  type Reconciler,
+  resync,
+  type Step,
+} from 'kreconciler';
+import { controlled } from '../../support/controlled.js';
+import { counted } from '../../support/counted.js';
+import { deferred } from '../../support/deferred.js';
+import { logged } from '../../support/logged.js';
+import { idsIn, ShardsStandIn } from '../../support/shards-stand-in.js';
+
+const COUNT = 4;
+const hung = (): Promise<void> => new Promise(() => undefined);
+const [id0 = '', other0 = '', third0 = ''] = idsIn(0, COUNT, 3);
+const [id1 = ''] = idsIn(1, COUNT);
+const [id2 = ''] = idsIn(2, COUNT);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** A replica with a stream to be fed. */
+function replica(engine: ShardsStandIn, reconciler: Reconciler<ControllerContext>, config: Partial<Config> = {}, name = 'a') {
+  const member = engine.member(name);
+  const events = new Subject<string>();
+  const stop = new AbortController();
+  const loop = controlled(reconciler, { events }, { shards: member, delayResolution: 10, ...config });
+  const run = loop.controller.run(stop.signal);
+  run.catch(() => undefined);
+  return { ...loop, member, events, stop, run, told: (id?: string) => inWords(loop.steps, id) };
+}
+
+function inWords(steps: readonly Step[], id?: string): string[] {
+  return steps
+    .filter((step) => id === undefined || step.id === id)
+    .map((step) => ('reason' in step && step.kind !== 'started' && step.kind !== 'enqueued' ? `${step.kind} ${step.reason}` : step.kind));
+}
+
+describe('config.shards', () => {
+  const shards = new ShardsStandIn(COUNT).member();
+
+  it.each<[string, Partial<Config>, string]>([
+    ['leader', { leader: of(true) }, 'Expected `leader` to be nothing beside `shards`'],
+    ['workerCount', { workerCount: 2 }, 'Expected `workerCount` to be nothing beside `shards`, got `2` (number)'],
+    ['workerHasher', { workerHasher: () => 0 }, 'Expected `workerHasher` to be nothing beside `shards`'],
+    ['standby', { standby: 'warm' }, "Expected `standby` to be 'cold' beside `shards`"],
+  ])('should not take %s beside it', (_, config, message) => {
+    expect(() => new Controller({ shards, ...config }, () => undefined, { noopStream })).toThrow(message);
+    expect(() => new Controller({ shards, workerHasher: defaultHasher, standby: 'cold' }, () => undefined, { noopStream })).not.toThrow();
+  });
+
+  it.each<[unknown, string]>([
+    [7, 'Expected `shards` to be an object'],
+    [{ count: 0, holdings: NEVER }, 'Expected `shards.count` to be an integer >= 1, got `0` (number)'],
+    [{ count: 4, holdings: 7 }, 'Expected `shards.holdings` to be an Observable'],
+  ])('should not take %o', (odd, message) => {
+    expect(() => new Controller({ shards: odd as typeof shards }, () => undefined, { noopStream })).toThrow(message);
+  });
+});
+
+describe('A Controller of shards', () => {
+  it('H2 should subscribe to nothing, take no event and run nothing before it is granted a shard', async () => {
+    const engine = new ShardsStandIn(COUNT);
+    const stream = counted(concat(of(id0, id1), NEVER));
+    const member = engine.member();
+    const { controller, steps } = controlled(() => undefined, { stream: stream.source }, { shards: member });
+    const stop = new AbortController();
+    const run = controller.run(stop.signal);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([stream.subscribed(), steps.length, member.isMember]).toEqual([0, 0, true]);
+    expect(controller.inspect()).toMatchObject({ leading: false, shards: { count: COUNT, owned: [] } });
+    await expect(controller.reconcile(id0)).rejects.toThrow(`\`${id0}\` is not reconciled: this controller does not own its shard`);
+    member.grant(0);
+    expect(stream.subscribed()).toBe(1);
+    expect(inWords(steps, id0)).toEqual(['enqueued', 'started', 'succeeded']);
+    expect(inWords(steps, id1)).toEqual(['rejected not_owned']);
+    expect(steps.find(({ id }) => id === id1)?.worker).toBe(1);
+    expect(controller.inspect()).toMatchObject({ leading: true, shards: { count: COUNT, owned: [{ shard: 0, term: 1 }] } });
+    stop.abort();
+    await run;
+  });
+
+  it('should say to each run its shard and its term, also to one that has started as the shard was asked for', async () => {
+    const engine = new ShardsStandIn(COUNT);
+    const seen: unknown[] = [];
+    const { controller, member, events, stop, run } = replica(engine, (id, { shard, term, worker }) => {
+      seen.push([id, shard, term, worker]);
+    });
+    member.grant(2, 0);
+    events.next(id0);
+    events.next(id2);
+    const early = controller.steps.subscribe(({ kind }) => {
+      if (kind === 'started') member.revoke(0);
+    });
+    events.next(id0);
+    early.unsubscribe();
+    member.grant(0);
+    events.next(id0);
+    expect(seen).toEqual([
+      [id0, 0, 2, 0],
+      [id2, 2, 1, 2],
+      [id0, 0, 2, 0],
+      [id0, 0, 3, 0],
+    ]);
+    stop.abort();
+    await run;
+  });
+
+  it('should have no shard and no such part of an inspection where there are none', async () => {
+    let shard: unknown = 7;
+    const { controller } = controlled(
+      (_, context) => void (shard = context.shard),
+      { stream: of('apple') },
+      { leaderElectionEnabled: false },
+    );
+    expect(controller.inspect()).not.toHaveProperty('shards');
+    await controller.run();
+    expect(shard).toBeUndefined();
+  });
+
+  it('H5 should reject events of a shard that is to go, drop what is ready and waiting, let what runs finish, and free it then', async () => {
+    const engine = new ShardsStandIn(COUNT);
+    const running = deferred();
+    const signals: AbortSignal[] = [];
+    const { controller, member, events, told, stop, run } = replica(engine, (id, { signal }) => {
+      signals.push(signal);
+      return id === other0 ? { requeueDelay: 1_000 } : running.promise;
+    });
+    member.grant(0);
+    events.next(other0);
+    events.next(id0);
+    events.next(third0);
+    events.next(id0);
+    member.revoke(0);
+    expect(told(other0)).toEqual(['enqueued', 'started', 'requeued', 'dropped moved']);
+    expect(told(third0)).toEqual(['enqueued', 'dropped moved']);
+    expect(told(id0)).toEqual(['enqueued', 'started', 'merged']);
+    expect(controller.inspect().shards?.owned).toEqual([]);
+    await expect(controller.reconcile(id0)).rejects.toThrow('does not own its shard');
+    expect(engine.log).toEqual(['join a']);
+    running.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(told(id0)).toEqual(['enqueued', 'started', 'merged', 'succeeded', 'enqueued', 'dropped moved']);
+    expect(engine.log).toEqual(['join a', 'free a 0']);
+    expect(signals.some(({ aborted }) => aborted)).toBe(false);
+    stop.abort();
+    await run;
+  });
+
+  it('H5 should free a shard that is at rest in the same call, once its drops were seen', () => {
+    const engine = new ShardsStandIn(COUNT);
+    const { controller, member, events } = replica(engine, () => ({ requeueDelay: 1_000 }));
+    const order: string[] = [];
+    controller.steps.subscribe(({ kind }) => order.push(`${kind} ${engine.log.length}`));
+    member.grant(0);
+    events.next(id0);
+    member.revoke(0);
+    expect(order).toEqual(['enqueued 1', 'started 1', 'requeued 1', 'dropped 1']);
+    expect(engine.log).toEqual(['join a', 'free a 0']);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('H5 should cut off what has not finished within `shutdownGrace`, and remember the promise that is open (S1)', async () => {
+    const engine = new ShardsStandIn(COUNT);
+    const open = deferred();
+    const signals: AbortSignal[] = [];
+    const { member, events, told, stop, run } = replica(
+      engine,
+      (_, { signal }) => {
+        signals.push(signal);
+        return signals.length === 1 ? open.promise : undefined;
+      },
+      { shutdownGrace: 1_000, maxReconcileTime: 0 },
+    );
+    member.grant(0);
+    events.next(id0);
+    member.revoke(0);
+    await vi.advanceTimersByTimeAsync(999);
+    expect([signals[0]?.aborted, member.held]).toEqual([false, [0]]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect([signals[0]?.aborted, member.held]).toEqual([true, []]);
+    member.grant(0);
+    events.next(id0);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(signals).toHaveLength(1);
+    open.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(told(id0)).toEqual([
+      'enqueued',
+      'started',
+      'dropped moved',
+      'abandoned',
+      'merged',
+      'released',
+      'enqueued',
+      'started',
+      'succeeded',
+    ]);
+    stop.abort();
+    await run;
+  });
+
+  it('H6 should cut off at once what runs of a shard that is lost, as at the end of a term (L2)', async () => {
+    const engine = new ShardsStandIn(COUNT);
+    const signals: AbortSignal[] = [];
+    const { member, events, told, stop, run } = replica(engine, (id, { signal }) => {
+      if (id === other0) return { requeueDelay: 1_000 };
+      signals.push(signal);
+      return hung();
+    });
+    member.grant(0);
+    events.next(other0);
+    events.next(id0);
+    events.next(third0);
+    events.next(id0);
+    member.lose(0);
+    expect(signals[0]?.aborted).toBe(true);
+    expect(told(other0)).toEqual(['enqueued', 'started', 'requeued', 'dropped stopped']);
+    expect(told(third0)).toEqual(['enqueued', 'dropped stopped']);
+    expect(told(id0)).toEqual(['enqueued', 'started', 'merged', 'dropped stopped', 'enqueued', 'dropped stopped', 'abandoned']);
+    expect(engine.log).toEqual(['join a']);
+    stop.abort();
+    await vi.advanceTimersByTimeAsync(30_000);
+    await run;
+  });
+
+  it('H6 should cut off at once what was to finish when its shard is lost meanwhile', async () => {
+    const engine = new ShardsStandIn(COUNT);
+    const signals: AbortSignal[] = [];
+    const { member, events, told } = replica(engine, (_, { signal }) => {
+      signals.push(signal);
+      return hung();
+    });
+    member.grant(0);
+    events.next(id0);
+    member.revoke(0);
+    expect(signals[0]?.aborted).toBe(false);
+    member.lose(0);
+    expect(signals[0]?.aborted).toBe(true);
+    expect(told(id0)).toEqual(['enqueued', 'started', 'dropped moved', 'abandoned']);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(engine.log).toEqual(['join a']);
+  });
+
+  it('L7 S1 should run no id twice at once in a process to which its shard comes back while a promise is open', async () => {
+    const engine = new ShardsStandIn(COUNT);
+    const promises = [deferred(), deferred()];
+    let started = 0;
+    const { controller, member, events, stop, run } = replica(engine, () => promises[started++]?.promise);
+    member.grant(0);
+    events.next(id0);
+    member.lose(0);
+    member.grant(0);
+    events.next(id0);
+    expect(started).toBe(1);
+    expect(controller.inspect()).toMatchObject({ abandoned: 1, running: 0 });
+    promises[0]?.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(started).toBe(2);
+    promises[1]?.resolve();
+    stop.abort();
+    await run;
+  });
+
+  it.each(['revoke', 'lose'] as const)('H7 should disturb no other shard when one goes by `%s`', async (how) => {
+    const engine = new ShardsStandIn(COUNT);
+    const running = deferred();
+    const signals = new Map<string, AbortSignal>();
+    const { member, events, told, stop, run } = replica(engine, (id, { signal }) => {
+      signals.set(id, signal);
+      return running.promise;
+    });
+    member.grant(0, 1);
+    events.next(id0);
+    events.next(id1);
+    member[how](0);
+    events.next(id0);
+    events.next(id1);
+    expect(signals.get(id0)?.aborted).toBe(how === 'lose');
+    expect(signals.get(id1)?.aborted).toBe(false);
+    running.resolve();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(told(id1)).toEqual(['enqueued', 'started', 'merged', 'succeeded', 'enqueued', 'started', 'succeeded']);
+    expect(told(id0)).toContain('rejected not_owned');
+    stop.abort();
+    await run;
+  });
+
+  it('W1 W2 should run `workerConcurrency` ids of each shard, and no more than `concurrency` of all', async () => {
+    const engine = new ShardsStandIn(COUNT);
+    const { controller, member, events, stop, run } = replica(engine, hung, { workerConcurrency: 3, concurrency: 5, shutdownGrace: 0 });
+    member.grant(0, 1);
+    for (const id of idsIn(0, COUNT, 9)) events.next(id);
+    expect(controller.inspect()).toMatchObject({ running: 3, ready: 6 });
+    for (const id of idsIn(1, COUNT, 9)) events.next(id);
+    expect(controller.inspect()).toMatchObject({ running: 5, ready: 13 });
+    member.lose(0);
+    expect(controller.inspect()).toMatchObject({ running: 3, ready: 6, abandoned: 3 });
+    stop.abort();
+    await vi.advanceTimersByTimeAsync(0);
+    await run;
+  });
+
+  it('S1 H5 should let several runs of a shard finish, and free it with the last of them', async () => {
+    const engine = new ShardsStandIn(COUNT);
+    const runs = [deferred(), deferred(), deferred()];
+    let started = 0;
+    const { member, events, stop, run } = replica(engine, () => runs[started++]?.promise, { workerConcurrency: 3 });
+    member.grant(0);
+    for (const id of idsIn(0, COUNT, 5)) events.next(id);
+    member.revoke(0);
+    for (const one of runs) {
+      expect(member.held).toEqual([0]);
+      one.resolve();
+      await vi.advanceTimersByTimeAsync(0);
+    }
+    expect([member.held, started]).toEqual([[], 3]);
+    stop.abort();
+    await run;
+  });
+
+  it('C2 should keep an id paused while its shard is elsewhere', async () => {
+    const engine = new ShardsStandIn(COUNT);
+    const { controller, member, events, told, stop, run } = replica(engine, () => undefined);
+    member.grant(0);
+    controller.pause(id0);
+    events.next(id0);
+    member.revoke(0);
+    expect(member.held).toEqual([]);
+    member.grant(0);
+    events.next(id0);
+    controller.resume(id0);
+    expect(told(id0)).toEqual(['paused', 'merged', 'enqueued', 'dropped moved', 'merged', 'resumed', 'enqueued', 'started', 'succeeded']);
+    stop.abort();
+    await run;
+  });
+
+  it('P1 should hold on to the shards that have something to do when its streams are complete', async () => {
+    const engine = new ShardsStandIn(COUNT);
+    let failures = 1;
+    const { member, events, run } = replica(engine, (id) => {
+      if (id === id0 && failures-- > 0) throw new Error('once');
+    });
+    member.grant(0, 1);
+    events.next(id0);
+    events.next(id1);
+    events.complete();
+    expect(member.held).toEqual([0, 1]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await run;
+    expect(engine.log.slice(0, 2)).toEqual(['join a', 'leave a']);
+    expect(member.held).toEqual([]);
+  });
+
+  it('should let go of a term for which the next one has come all the same', async () => {
+    const held: string[] = [];
+    const granted = new Subject<Holding>();
+    const holding = (term: number): Holding =>
+      Object.assign(
+        new Observable<'revoked'>(() => {
+          held.push(`hold ${term}`);
+          return () => held.push(`free ${term}`);
+        }),
+        { shard: 0, term },
+      );
+    const terms: unknown[] = [];
+    const { controller } = controlled(
+      (_, { term }) => void terms.push(term),
+      { ids: concat(of(id0), NEVER) },
+      { shards: { count: COUNT, holdings: granted } },
+    );
+    const stop = new AbortController();
+    const run = controller.run(stop.signal);
+    granted.next(holding(1));
+    granted.next(holding(2));
+    expect(held).toEqual(['hold 1', 'free 1', 'hold 2']);
+    expect(controller.inspect().shards?.owned).toEqual([{ shard: 0, term: 2 }]);
+    stop.abort();
+    await run;
+    expect(held).toEqual(['hold 1', 'free 1', 'hold 2', 'free 2']);
+  });
+
+  it('should warn of nothing while it owns nothing, nor of events for others', async () => {
+    const engine = new ShardsStandIn(COUNT);
+    const { logger, lines } = logged();
+    const { member, events, stop, run } = replica(engine, () => undefined, { observability: { logger } });
+    await vi.advanceTimersByTimeAsync(60_000);
+    member.grant(0);
+    events.next(id1);
+    stop.abort();
+    await run;
+    expect(lines.filter(([level]) => level === 'warn' || level === 'error')).toEqual([]);
+  });
+});
+
+describe('The streams of a Controller of shards', () => {
+  it('H5 should hear of each shard that has come, once it is owned', async () => {
+    const engine = new ShardsStandIn(COUNT);
+    const member = engine.member();
+    const heard: unknown[] = [];
+    const stream: EventStream = (_, { owns, acquired }: Ownership) => {
+      acquired.subscribe((shards) => heard.push([...shards, owns(id0), owns(id1)]));
+      return NEVER;
+    };
+    const { controller } = controlled(() => undefined, { stream }, { shards: member });
+    const stop = new AbortController();
+    const run = controller.run(stop.signal);
+    member.grant(0, 1);
+    member.revoke(0);
+    member.grant(0);
+    expect(heard).toEqual([
+      [0, true, false],
+      [1, true, true],
+      [0, true, true],
+    ]);
+    stop.abort();
+    await run;
+  });
+
+  it('should own everything and acquire nothing without shards', async () => {
+    const heard: unknown[] = [];
+    const stream: EventStream = (_, { owns, acquired }) => {
+      acquired.subscribe((shards) => heard.push(shards));
+      heard.push(owns(id0), owns(id1));
+      return of(id0);
+    };
+    await controlled(() => undefined, { stream }, { leaderElectionEnabled: false }).controller.run();
+    expect(heard).toEqual([true, true]);
+  });
+
+  it('H7 should list at once for a shard that has come, and pass on only its ids', async () => {
+    const engine = new ShardsStandIn(COUNT);
+    const member = engine.member();
+    const list = vi.fn(() => Promise.resolve([id0, id1, id2]));
+    const streams: Record<string, EventStream> = { resync: (_, { acquired }) => resync({ every: 60_000, list, relistOn: acquired }) };
+    const { controller, steps, kinds } = controlled(() => undefined, streams, { shards: member });
+    const stop = new AbortController();
+    const run = controller.run(stop.signal);
+    // All that come together are in one list.
+    member.grant(0, 1);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(list).toHaveBeenCalledTimes(1);
+    expect([kinds(id0).length, kinds(id1).length]).toEqual([3, 3]);
+    expect(inWords(steps, id2)).toEqual(['rejected not_owned']);
+    member.grant(2);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(list).toHaveBeenCalledTimes(2);
+    expect([kinds(id0).length, kinds(id1).length]).toEqual([3, 3]);
+    expect(inWords(steps, id2)).toEqual(['rejected not_owned', 'enqueued', 'started', 'succeeded']);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(list).toHaveBeenCalledTimes(3);
+    expect([kinds(id0).length, kinds(id1).length, kinds(id2).length]).toEqual([6, 6, 7]);
+    stop.abort();
+    await run;
+  });
+
+  it('H5 should list after a list under way for a shard that has come meanwhile', async () => {
+    const engine = new ShardsStandIn(COUNT);
+    const member = engine.member();
+    const lists = [deferred<string[]>(), deferred<string[]>()];
+    let listed = 0;
+    const list = (): Promise<string[]> => lists[listed++]?.promise ?? Promise.resolve([]);
+    const streams: Record<string, EventStream> = {
+      resync: (_, { acquired }) => resync({ every: 60_000, timeout: 30_000, list, relistOn: acquired }),
+    };
+    const { controller, steps } = controlled(() => undefined, streams, { shards: member });
+    const stop = new AbortController();
+    const run = controller.run(stop.signal);
+    member.grant(0);
+    await vi.advanceTimersByTimeAsync(10);
+    member.grant(1);
+    expect(listed).toBe(1);
+    // What was created meanwhile is not in that list.
+    lists[0]?.resolve([id0]);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(listed).toBe(2);
+    lists[1]?.resolve([id0, id1]);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(inWords(steps, id0)).toEqual(['enqueued', 'started', 'succeeded']);
+    expect(inWords(steps, id1)).toEqual(['enqueued', 'started', 'succeeded']);
+    stop.abort();
+    await run;
+  });
+
+  it('L3 should let go of its streams with its last shard, and subscribe anew with the next, once however many it owns', async () => {
+    const engine = new ShardsStandIn(COUNT);
+    const member = engine.member();
+    const stream = counted(NEVER);
+    const { controller } = controlled(() => undefined, { stream: stream.source }, { shards: member });
+    const stop = new AbortController();
+    const run = controller.run(stop.signal);
+    member.grant(0, 1);
+    expect([stream.subscribed(), stream.open()]).toEqual([1, 1]);
+    member.revoke(0);
+    expect(stream.open()).toBe(1);
+    member.lose(1);
+    expect(stream.open()).toBe(0);
+    member.grant(2);
+    expect([stream.subscribed(), stream.open()]).toEqual([2, 1]);
+    stop.abort();
+    await run;
+    expect(stream.open()).toBe(0);
+  });
+
+  it('H10 L5 should end its membership first when it is stopped, and then free each shard as it comes to rest', async () => {
+    const engine = new ShardsStandIn(COUNT);
+    const running = deferred();
+    const { member, events, stop, run } = replica(engine, (id) => (id === id1 ? running.promise : undefined));
+    member.grant(0, 1, 2);
+    events.next(id1);
+    stop.abort();
+    expect(engine.log).toEqual(['join a', 'leave a', 'free a 0', 'free a 2']);
+    running.resolve();
+    await run;
+    expect(engine.log).toEqual(['join a', 'leave a', 'free a 0', 'free a 2', 'free a 1']);
+  });
+
+  it('H10 should end its membership first when its streams are complete and everything has settled', async () => {
+    const engine = new ShardsStandIn(COUNT);
+    const member = engine.member();
+    const { controller, kinds } = controlled(() => undefined, { stream: of(id0) }, { shards: member });
+    const run = controller.run();
+    member.grant(0);
+    await run;
+    expect(kinds(id0)).toEqual(['enqueued', 'started', 'succeeded']);
+    expect(engine.log).toEqual(['join a', 'leave a', 'free a 0']);
+  });
+
+  it('L4 should stop in good order when the source of shards errors, and reject naming it', async () => {
+    const engine = new ShardsStandIn(COUNT);
+    const running = deferred();
+    const { member, events, told, run } = replica(engine, () => running.promise);
+    member.grant(0);
+    events.next(id0);
+    member.fail(new Error('another count'));
+    const rejected = expect(run).rejects.toThrow('The source of shards failed: another count');
+    expect(member.held).toEqual([0]);
+    running.resolve();
+    await rejected;
+    expect(told(id0)).toEqual(['enqueued', 'started', 'succeeded']);
+    expect(member.held).toEqual([]);
+  });
+});
