@@ -1,4 +1,4 @@
-import { finalize, Subject, Subscription } from 'rxjs';
+import { finalize, type Observable, Subject, Subscription } from 'rxjs';
 import type { Action, Answer } from '../api.js';
 import { find, setAttribute, setHidden, setText } from './dom.js';
 import { errorText } from './format.js';
@@ -49,7 +49,8 @@ const QUESTIONS: Readonly<Record<Action, Question>> = {
 /** Asks for a reason before something is changed, and says what became of it. */
 export class Ask {
   /** Emits when something has been changed, or may have been. */
-  readonly answered$ = new Subject<void>();
+  readonly answered: Observable<void>;
+  readonly #answered = new Subject<void>();
   readonly #dialog = find('ask', HTMLDialogElement);
   readonly #title = find('ask-title', HTMLElement);
   readonly #what = find('ask-what', HTMLElement);
@@ -63,6 +64,7 @@ export class Ask {
 
   /** @param server - of the controller that is shown just now */
   constructor(readonly server: () => Server) {
+    this.answered = this.#answered.asObservable();
     this.#cancel.addEventListener('click', () => {
       this.#dialog.close();
     });
@@ -103,7 +105,7 @@ export class Ask {
       .ask(action, { ...(id !== undefined && { id }), ...(why !== '' && { why }) })
       .pipe(
         finalize(() => {
-          this.answered$.next();
+          this.#answered.next();
         }),
       )
       .subscribe({

@@ -45,7 +45,7 @@ const CHARTS: readonly ChartConfig[] = [
     },
   },
   {
-    title: 'How long a run takes',
+    title: 'Run time',
     kind: 'lines',
     series: [
       { name: 'mean', tone: 'running', of: (bucket) => mean(bucket.took, bucket.ended) },
@@ -58,7 +58,7 @@ const CHARTS: readonly ChartConfig[] = [
         : `mean ${duration(bucket.took / bucket.ended)}, longest ${duration(bucket.tookMax)}`,
   },
   {
-    title: 'How long an id is ready before it runs',
+    title: 'Wait for a turn',
     kind: 'lines',
     series: [
       { name: 'mean', tone: 'ready', of: (bucket) => mean(bucket.waited, bucket.started) },
@@ -106,7 +106,7 @@ class Chart {
       ...this.#paths,
     );
     const keys = config.series.map(({ name, tone, isSecond = false }) =>
-      el('span', { class: `key${isSecond ? ' dashed' : ''}`, 'data-tone': tone }, name),
+      el('span', { class: `key${config.kind === 'bars' ? '' : isSecond ? ' dashed' : ' line'}`, 'data-tone': tone }, name),
     );
     this.element = el(
       'div',
@@ -121,7 +121,8 @@ class Chart {
     const { config } = this;
     const seen = buckets.filter((bucket) => bucket.at + bucket.every > at - SPAN);
     const values = seen.map((bucket) => config.series.map(({ of }) => of(bucket)));
-    const top = Math.max(0, ...values.map((row) => (config.kind === 'bars' ? sum(row) : Math.max(0, ...row.map((value) => value ?? 0)))));
+    const heights = values.map((row) => (config.kind === 'bars' ? sum(row) : most(row)));
+    const top = most(heights);
     const x = (time: number): number => round(WIDTH * Math.min(1, Math.max(0, 1 - (at - time) / SPAN)));
     const y = (value: number): number => round(HEIGHT - (top === 0 ? 0 : (value / top) * (HEIGHT - 2)));
     this.#paths.forEach((path, layer) => {
@@ -182,6 +183,10 @@ function curve(
       return piece;
     })
     .join('');
+}
+
+function most(values: readonly (number | undefined)[]): number {
+  return values.reduce<number>((most, value) => Math.max(most, value ?? 0), 0);
 }
 
 function sum(values: readonly (number | undefined)[]): number {

@@ -98,6 +98,7 @@ export class DetailView {
 
   /** The focus goes back to where it was. */
   hide(): void {
+    if (this.#section.hidden) return;
     const hadFocus = this.#section.contains(document.activeElement) || document.activeElement === document.body;
     setHidden(this.#section, true);
     if (!hadFocus) return;

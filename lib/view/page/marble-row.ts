@@ -23,7 +23,7 @@ export function drawing({ width, marbles, stretches, now, due }: MarbleRow, unti
     const text = `${kind === 'run' ? 'ran' : 'waited'} ${duration(lasted)}`;
     parts.push(svg('text', { class: 'm-name', 'data-tone': tone, x: (from + to) / 2, y: AXIS - 18 }, text));
   }
-  parts.push(svg('path', { class: 'm-now', d: `M${now} 18v${HEIGHT - 42}` }), label(now, 12, 'now'));
+  parts.push(svg('path', { class: 'm-now', d: `M${now} 18v${AXIS}` }), label(now, 12, 'now'));
   let free = -Infinity;
   for (const marble of marbles) {
     parts.push(drawn(marble));

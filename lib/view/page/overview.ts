@@ -39,7 +39,7 @@ export class OverviewView {
       const number = el('span', {}, '–');
       const element = el(
         'button',
-        { type: 'button', class: 'state', 'data-tone': tone, 'aria-pressed': 'false' },
+        { type: 'button', class: 'state', 'data-tone': tone, 'data-state': state, 'aria-pressed': String(state === '') },
         el('span', {}, label),
         number,
       );
@@ -49,11 +49,6 @@ export class OverviewView {
       return { state, element, number };
     });
     find('states', HTMLElement).replaceChildren(...this.#tiles.map(({ element }) => element));
-  }
-
-  /** Which of them are in the table. */
-  filter(state: string): void {
-    for (const tile of this.#tiles) setAttribute(tile.element, 'aria-pressed', String(tile.state === state));
   }
 
   show(overview: Overview): void {

@@ -22,7 +22,7 @@ import {
 export type Answered<T> = { readonly value: T } | { readonly error: unknown };
 
 /** Whether anybody can see the page: what is in the background asks for nothing. */
-export const isVisible$: Observable<boolean> = fromEvent(document, 'visibilitychange').pipe(
+export const visible: Observable<boolean> = fromEvent(document, 'visibilitychange').pipe(
   startWith(undefined),
   map(() => document.visibilityState === 'visible'),
   distinctUntilChanged(),
@@ -38,7 +38,7 @@ const REST = 9;
  * @param sooner - when it emits, the next question is asked at once
  */
 export function polled<T>(load: () => Observable<T>, every: number, sooner: Observable<unknown> = NEVER): Observable<Answered<T>> {
-  return isVisible$.pipe(
+  return visible.pipe(
     switchMap((isVisible) => {
       if (!isVisible) return EMPTY;
       let asked = 0;

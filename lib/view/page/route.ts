@@ -1,4 +1,4 @@
-import { BehaviorSubject, fromEvent } from 'rxjs';
+import { BehaviorSubject, type Observable } from 'rxjs';
 
 /** What the page shows; it stands in the address, so that it can be sent to somebody. */
 export interface Route {
@@ -34,17 +34,20 @@ export function parse(hash: string, names: readonly string[]): Route {
 
 /** The address of the page, and how it is changed. */
 export class Router {
-  readonly route$: BehaviorSubject<Route>;
+  /** What is shown, now and from now on. */
+  readonly changes: Observable<Route>;
+  readonly #route: BehaviorSubject<Route>;
 
   constructor(readonly names: readonly string[]) {
-    this.route$ = new BehaviorSubject(parse(location.hash, names));
-    fromEvent(window, 'hashchange').subscribe(() => {
+    this.#route = new BehaviorSubject(parse(location.hash, names));
+    this.changes = this.#route.asObservable();
+    window.addEventListener('hashchange', () => {
       if (location.hash === '' || location.hash.startsWith('#/')) this.#show(parse(location.hash, names));
     });
   }
 
   get now(): Route {
-    return this.route$.value;
+    return this.#route.value;
   }
 
   /** @param isNew - whether the way back leads to what was shown before */
@@ -56,7 +59,7 @@ export class Router {
   }
 
   #show(route: Route): void {
-    if (format(route) !== format(this.now)) this.route$.next(route);
+    if (format(route) !== format(this.now)) this.#route.next(route);
   }
 }
 

@@ -1,4 +1,4 @@
-import { BehaviorSubject } from 'rxjs';
+import { BehaviorSubject, map, type Observable } from 'rxjs';
 import type { IdPage, IdRow } from '../api.js';
 import { el, find, setAttribute, setHidden, setText } from './dom.js';
 import { clock, count, duration, errorText } from './format.js';
@@ -13,8 +13,10 @@ export const LIMIT = 100;
 
 /** The ids, a page at a time: which ones, and on which page, the server decides. */
 export class TableView {
-  /** The cursors of the pages up to the one that is shown; the first page has none. */
-  readonly cursors$ = new BehaviorSubject<readonly (string | undefined)[]>([undefined]);
+  /** Where the page begins that is to be shown; the first one has no cursor. */
+  readonly cursor: Observable<string | undefined>;
+  /** Those of the pages up to the one that is shown. */
+  readonly #cursors = new BehaviorSubject<readonly (string | undefined)[]>([undefined]);
   readonly #body = find('rows', HTMLElement);
   readonly #scroll = this.#body.closest<HTMLElement>('.scroll');
   readonly #rows = new Keyed<IdRow>(
@@ -31,24 +33,25 @@ export class TableView {
   #at = 0;
 
   constructor(readonly router: Router) {
+    this.cursor = this.#cursors.pipe(map((cursors) => cursors.at(-1)));
     this.#next.addEventListener('click', () => {
-      if (this.#following !== undefined) this.#turn([...this.cursors$.value, this.#following]);
+      if (this.#following !== undefined) this.#turn([...this.#cursors.value, this.#following]);
     });
     this.#previous.addEventListener('click', () => {
-      if (this.cursors$.value.length > 1) this.#turn(this.cursors$.value.slice(0, -1));
+      if (this.#cursors.value.length > 1) this.#turn(this.#cursors.value.slice(0, -1));
     });
   }
 
   /** Begins with the first page. */
   reset(): void {
-    if (this.cursors$.value.length > 1) this.#turn([undefined]);
+    if (this.#cursors.value.length > 1) this.#turn([undefined]);
   }
 
   show({ ids, total, next, at }: IdPage): void {
     this.#at = at;
     this.#rows.show(ids);
     this.#following = next;
-    const page = this.cursors$.value.length - 1;
+    const page = this.#cursors.value.length - 1;
     const first = page * LIMIT + 1;
     setText(this.#range, ids.length === 0 ? '' : `${count(first)} to ${count(first + ids.length - 1)} of ${count(total)}`);
     setHidden(this.#empty, ids.length > 0);
@@ -94,7 +97,7 @@ export class TableView {
   }
 
   #turn(cursors: readonly (string | undefined)[]): void {
-    this.cursors$.next(cursors);
+    this.#cursors.next(cursors);
     if (this.#scroll !== null) this.#scroll.scrollTop = 0;
   }
 
@@ -135,7 +138,8 @@ export class TableView {
         setText(chip, label);
         setAttribute(chip, 'data-tone', tone);
         const full = row.state === 'idle' ? undefined : row;
-        const from = full?.since ?? row.paused?.since;
+        // What waits has done so since it failed; of what waits as it asked to, nobody knows.
+        const from = full?.since ?? full?.lastError?.at ?? row.paused?.since;
         setText(since, from === undefined ? '' : duration(this.#at - from));
         setText(attempt, full === undefined ? '' : count(full.attempt));
         said(why, whyOf(row));

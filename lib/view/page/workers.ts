@@ -1,5 +1,5 @@
 import type { Overview, WorkerOverview } from '../api.js';
-import { el, find, setAttribute, setHidden, setText } from './dom.js';
+import { el, find, setHidden, setText } from './dom.js';
 import { count, duration } from './format.js';
 import { type Item, Keyed } from './keyed.js';
 import { pointTo } from './link.js';
