@@ -19,6 +19,11 @@ export function duration(ms: number): string {
   return `${Math.floor(hours / DAY)} d ${(hours % DAY) / HOUR} h`;
 }
 
+/** The same in one unit, for where there is little room: `4.2 s`, `2 min`, `3 h`. */
+export function brief(ms: number): string {
+  return ms < MINUTE - SECOND / 2 ? duration(ms) : duration(ms).split(' ').slice(0, 2).join(' ');
+}
+
 /** What the clock on the wall says: `14:02:11`. */
 export function clock(at: number): string {
   const time = new Date(at);

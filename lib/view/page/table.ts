@@ -1,7 +1,7 @@
 import { BehaviorSubject, map, type Observable } from 'rxjs';
 import type { IdPage, IdRow } from '../api.js';
 import { el, find, setAttribute, setHidden, setText } from './dom.js';
-import { clock, count, duration, errorText } from './format.js';
+import { brief, clock, count, errorText } from './format.js';
 import { type Item, Keyed } from './keyed.js';
 import { FILTERS } from './overview.js';
 import { pointTo } from './link.js';
@@ -112,10 +112,11 @@ export class TableView {
       el('td'),
     ];
     due.className = 'num';
+    const below = el('span', { class: 'clip below' });
     const element = el(
       'tr',
       {},
-      el('th', { scope: 'row' }, link, plain),
+      el('th', { scope: 'row' }, link, plain, below),
       el('td', {}, chip),
       since,
       attempt,
@@ -140,12 +141,14 @@ export class TableView {
         const full = row.state === 'idle' ? undefined : row;
         // What waits has done so since it failed; of what waits as it asked to, nobody knows.
         const from = full?.since ?? full?.lastError?.at ?? row.paused?.since;
-        setText(since, from === undefined ? '' : duration(this.#at - from));
+        setText(since, from === undefined ? '' : brief(this.#at - from));
         setText(attempt, full === undefined ? '' : count(full.attempt));
         said(why, whyOf(row));
         said(streams, full?.streams.join(', ') ?? '');
-        said(error, full?.lastError === undefined ? '' : errorText(full.lastError), full?.lastError && `at ${clock(full.lastError.at)}`);
-        setText(due, full?.until === undefined ? '' : full.until > this.#at ? `in ${duration(full.until - this.#at)}` : 'now');
+        const failure = full?.lastError;
+        said(error, failure === undefined ? '' : errorText(failure), failure && `at ${clock(failure.at)}`);
+        setText(below, failure === undefined ? '' : errorText(failure));
+        setText(due, full?.until === undefined ? '' : full.until > this.#at ? `in ${brief(full.until - this.#at)}` : 'now');
       },
     };
   }
@@ -154,7 +157,7 @@ export class TableView {
 /** What an id is called: one that is paused is that before all else, unless it runs. */
 export function stateOf(row: IdRow): { readonly label: string; readonly tone: string } {
   if (row.paused === undefined || row.state === 'running' || row.state === 'abandoned') return { label: row.state, tone: row.state };
-  return { label: row.state === 'idle' ? 'paused' : `paused, ${row.state}`, tone: 'paused' };
+  return { label: 'paused', tone: 'paused' };
 }
 
 function mark(row: Element, link: HTMLElement, isOpen: boolean): void {

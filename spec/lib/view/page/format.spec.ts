@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { StepMessage } from '../../../../lib/view/api.js';
-import { count, details, duration, errorText, rate } from '../../../../lib/view/page/format.js';
+import { brief, count, details, duration, errorText, rate } from '../../../../lib/view/page/format.js';
 
 describe('duration', () => {
   it.each([
@@ -21,6 +21,18 @@ describe('duration', () => {
   ])('should say %d ms as %s', (ms, said) => {
     expect(duration(ms)).toBe(said);
   });
+});
+
+it('should say a time in one unit where there is little room', () => {
+  expect([300, 4200, 59_499, 59_500, 650_000, 11_520_000, 446_400_000].map(brief)).toEqual([
+    '300 ms',
+    '4.2 s',
+    '59 s',
+    '1 min',
+    '10 min',
+    '3 h',
+    '5 d',
+  ]);
 });
 
 it('should say numbers and rates as people read them', () => {
