@@ -69,7 +69,7 @@ export function inspect(
     ids,
     ...(notes.loopPause !== undefined && { paused: notes.loopPause }),
     ...(notes.pauses.size > 0 && { pausedIds: Object.fromEntries(notes.pauses) }),
-    ...(shards !== undefined && { shards: { count: shards.count, owned: shards.owned } }),
+    ...(shards !== undefined && { shards: { count: shards.count, owned: shards.held } }),
     ...(completed.length > 0 && { completed }),
   };
 }
