@@ -88,7 +88,7 @@ function inspected(entry: InspectedEntry, worker: number, notes: Notes): Inspect
     attempt,
     failures: entry.hold?.failures ?? 0,
     reason,
-    streams: [...new Set([...entry.streams, ...(entry.dirty ?? [])])],
+    streams: [...new Set([...entry.streams, ...(entry.dirty?.streams ?? [])])],
     ...((state === 'ready' || state === 'running') && { since }),
     ...(tick !== undefined && { until: tick.due }),
     ...(heldBy !== undefined && { heldBy }),
