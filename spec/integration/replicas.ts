@@ -12,6 +12,8 @@ export interface Line {
   readonly failed?: string;
   readonly listed?: number;
   readonly refused?: string;
+  /** The shards that it owns, each with its term. */
+  readonly owns?: readonly (readonly [shard: number, term: number])[];
   readonly metrics?: Readonly<Record<string, readonly Series[]>>;
 }
 

@@ -1,6 +1,5 @@
 import type { Step } from 'kreconciler/operators';
-import type { Trampoline } from '../../operators/trampoline.js';
-import { trampolined } from '../../operators/trampolined.js';
+import { trampolined, type Trampoline } from '../../operators/trampoline.js';
 import { EMPTY, NEVER, type Observable, of, Subject, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
@@ -33,17 +32,17 @@ function opened(react?: (id: string, trampoline: Trampoline) => void) {
   return { trampoline, end, seen, subscription };
 }
 
-describe('A5: a trampoline', () => {
-  it('should know the last step as long as what it causes goes on, and no longer', () => {
-    const causes: (string | undefined)[] = [];
-    const { trampoline } = opened((_, its) => causes.push(its.cause?.id));
-    causes.push(trampoline.cause?.id);
-    trampoline.push(step('a'));
-    trampoline.push(step('b'));
-    trampoline.flush(() => causes.push(trampoline.cause?.id));
-    causes.push(trampoline.cause?.id);
-    trampoline.flush(() => causes.push(trampoline.cause?.id));
-    expect(causes).toEqual([undefined, 'a', 'b', 'b', undefined, undefined]);
+describe('A5: an trampoline', () => {
+  it('should know the moment of the last step as long as what it causes goes on, and no longer', () => {
+    const moments: number[] = [];
+    const { trampoline } = opened((_, its) => moments.push(its.moment));
+    moments.push(trampoline.moment);
+    trampoline.push({ ...step('a'), at: 5 });
+    trampoline.push({ ...step('b'), at: 6 });
+    trampoline.flush(() => moments.push(trampoline.moment));
+    moments.push(trampoline.moment);
+    trampoline.flush(() => moments.push(trampoline.moment));
+    expect(moments).toEqual([NaN, 5, 6, 6, NaN, NaN]);
   });
 
   it('should keep what is pushed until it is flushed', () => {
@@ -118,7 +117,7 @@ describe('A5: a trampoline', () => {
   });
 });
 
-describe('trampolined', () => {
+describe('inOrder', () => {
   it('should complete with the work', () => {
     expect(observe(() => EMPTY).seen).toEqual(['complete']);
   });
@@ -189,9 +188,9 @@ describe('trampolined', () => {
   });
 
   it('B4 should have a trampoline of its own for each subscription', () => {
-    const trampolines = new Set<Trampoline>();
+    const outlets = new Set<Trampoline>();
     const steps = trampolined((trampoline) => {
-      trampolines.add(trampoline);
+      outlets.add(trampoline);
       trampoline.emit(step('a'));
       return EMPTY;
     });
@@ -199,6 +198,6 @@ describe('trampolined', () => {
     steps.subscribe(({ id }) => seen.push(id));
     steps.subscribe(({ id }) => seen.push(id));
     expect(seen).toEqual(['a', 'a']);
-    expect(trampolines.size).toBe(2);
+    expect(outlets.size).toBe(2);
   });
 });

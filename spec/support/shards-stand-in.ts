@@ -23,7 +23,6 @@ export class ShardsStandIn {
   /** Who is to have a shard once it is free. */
   readonly heirs = new Map<number, StandInMember>();
   readonly #owners = new Map<number, StandInMember>();
-  readonly #terms = new Map<number, number>();
   #term = 0;
 
   constructor(readonly count: number) {}
@@ -36,25 +35,14 @@ export class ShardsStandIn {
     const owner = this.#owners.get(shard);
     if (owner !== undefined) throw new Error(`Shard ${shard} is held by ${owner.name}`);
     this.#owners.set(shard, member);
-    this.#terms.set(shard, ++this.#term);
-    return this.#term;
-  }
-
-  /** The shards that nobody holds. */
-  get unowned(): number[] {
-    return Array.from({ length: this.count }, (_, shard) => shard).filter((shard) => !this.#owners.has(shard));
-  }
-
-  /** The last term of a shard. */
-  termOf(shard: number): number | undefined {
-    return this.#terms.get(shard);
+    return ++this.#term;
   }
 
   free(shard: number): void {
     this.#owners.delete(shard);
     const heir = this.heirs.get(shard);
     this.heirs.delete(shard);
-    if (heir?.isMember === true) heir.grant(shard);
+    heir?.grant(shard);
   }
 
   /** Asks the owner of `shard` for it, and gives it to `heir` as soon as it is free. */
