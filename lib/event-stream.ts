@@ -8,10 +8,10 @@ import { everything, type Ownership } from './shards/ownership.js';
 import { withSignal } from './with-signal.js';
 
 /** One event, or several in one go. */
-type Events = string | Trigger | readonly (string | Trigger)[];
+export type Events = string | Trigger | readonly (string | Trigger)[];
 
 /** Whatever events come from. `object`, because a string would be taken for a list of its letters. */
-type EventSource = ObservableInput<Events> & object;
+export type EventSource = ObservableInput<Events> & object;
 
 /**
  * What a Controller listens to: anything that rxjs's `from` takes, or a function that is called once per term of

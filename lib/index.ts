@@ -56,6 +56,7 @@ export { defaultObservability, type Observability, observability } from './obser
 export { recordMetrics, type RecordMetricsConfig } from './observability/metrics/record-metrics.js';
 export { tracing, type Tracing, type TracingConfig } from './observability/tracing/tracing.js';
 export type { StreamChange } from './observability/metrics/stream-metrics.js';
+export { perShard } from './per-shard.js';
 export { resync, type ResyncConfig } from './resync.js';
 export type { Ownership } from './shards/ownership.js';
 export { shardOf } from './shards/shard-of.js';

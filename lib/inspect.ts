@@ -69,7 +69,7 @@ export function inspect(
     ids,
     ...(notes.loopPause !== undefined && { paused: notes.loopPause }),
     ...(notes.pauses.size > 0 && { pausedIds: Object.fromEntries(notes.pauses) }),
-    ...(shards !== undefined && { shards: { count: shards.count, owned: shards.owned } }),
+    ...(shards !== undefined && { shards: { count: shards.count, owned: shards.held } }),
     ...(completed.length > 0 && { completed }),
   };
 }
@@ -88,7 +88,7 @@ function inspected(entry: InspectedEntry, worker: number, notes: Notes): Inspect
     attempt,
     failures: entry.hold?.failures ?? 0,
     reason,
-    streams: [...new Set([...entry.streams, ...(entry.dirty ?? [])])],
+    streams: [...new Set([...entry.streams, ...(entry.dirty?.streams ?? [])])],
     ...((state === 'ready' || state === 'running') && { since }),
     ...(tick !== undefined && { until: tick.due }),
     ...(heldBy !== undefined && { heldBy }),

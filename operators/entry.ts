@@ -1,11 +1,10 @@
 import type { Attempt } from './attempt.js';
+import { type Demand, NO_STREAMS } from './demand.js';
 import type { IdNode } from './id-index.js';
 import type { LinkedListNode } from './linked-list.js';
 import type { ReadyItem } from './orders/ready-queue.js';
 import type { Tick } from './tick-grid.js';
 import type { Reason } from './types.js';
-
-export const NO_STREAMS: readonly string[] = [];
 
 /** What an id is not to do before a tick (E1, W5), and what is remembered of its failures. */
 export interface Hold {
@@ -20,23 +19,23 @@ export interface Hold {
 }
 
 /** What few ids need, so that the others do not pay for it. */
-export interface Special {
+export class Special {
   /** It runs next, whatever the order says; of a running or abandoned id: its mark does. */
-  isForced: boolean;
-  /** Its run was forced, so the order knows nothing of it. */
-  hasForcedRun: boolean;
+  isForced = false;
   /** It is ready, but was taken out of the line because it is paused. */
-  isParked: boolean;
+  isParked = false;
   /** It was discarded during its run, which ends as while stopping (C3). */
-  isDiscarded: boolean;
+  isDiscarded = false;
   /** And it was dirty then: that mark gets its two steps when the run has ended. */
-  hasDiscardedMark: boolean;
-  /** The highest priority that was asked for since it became ready, if it is higher than the one it became ready with. */
-  raised: number;
-  /** What stands in the order besides the entry itself: later events with a higher priority. */
-  claims: Claim[];
-  /** Which of these the order chose for the run. */
+  hasDiscardedMark = false;
+  /** What stands in the order besides the entry itself: later events, each with a higher priority than all before. */
+  claims: Claim[] = [];
+  /** Which of these the order chose for the run; `undefined`: the run is forced, and the order knows nothing of it. */
   chosen: ReadyItem | undefined;
+
+  constructor(entry: Entry) {
+    this.chosen = entry;
+  }
 }
 
 /** An id that is not idle. It is in exactly one state, and in at most one list: those that are ready, or a tick's members. */
@@ -47,14 +46,10 @@ export class Entry implements LinkedListNode<Entry>, IdNode<Entry>, ReadyItem {
   sequence = 0;
   state: 'ready' | 'waiting' | 'running' | 'abandoned' = 'ready';
   reason: Reason = 'event';
-  /** Who asked for the next run, or the one that is on, since the last success or drop. */
-  streams: readonly string[] = NO_STREAMS;
-  /** Who asked while it could not become ready: running, abandoned, resting, paused. */
-  dirty: readonly string[] | undefined = undefined;
-  /** The highest priority of its events since the last success or drop; `undefined`: there were none. */
-  highest: number | undefined = undefined;
-  /** The highest priority of those that made it dirty. */
-  dirtyPriority = 0;
+  /** The events that ask for the next run, or the one that is on, since the last success or drop; `undefined`: there were none. */
+  asked: Demand | undefined = undefined;
+  /** Those that came while it could not become ready: running, abandoned, resting, paused. */
+  dirty: Demand | undefined = undefined;
   /** Since when it is ready or running. */
   since = 0;
   /** Which size it counts against; `rest`: it would be idle, but may not run yet. */
@@ -72,7 +67,12 @@ export class Entry implements LinkedListNode<Entry>, IdNode<Entry>, ReadyItem {
   ) {}
 
   get priority(): number {
-    return this.highest ?? 0;
+    return this.asked?.priority ?? 0;
+  }
+
+  /** Who asked for the next run, or the one that is on. */
+  get streams(): readonly string[] {
+    return this.asked?.streams ?? NO_STREAMS;
   }
 
   /** 1 = first run, 2 = first retry. */
@@ -83,6 +83,15 @@ export class Entry implements LinkedListNode<Entry>, IdNode<Entry>, ReadyItem {
   /** It has failed, and neither succeeded nor been dropped since. */
   get hasFailed(): boolean {
     return this.hold?.deadline !== undefined;
+  }
+
+  get isForced(): boolean {
+    return this.special?.isForced === true;
+  }
+
+  /** Its specialties, made if there are none. */
+  get of(): Special {
+    return (this.special ??= new Special(this));
   }
 }
 

@@ -18,11 +18,12 @@ import {
 import { Commands } from './commands.js';
 import type { ReconcileSettings } from './config.js';
 import { DelayScheduler } from './delay-scheduler.js';
+import { heardByAll } from './heard-by-all.js';
 import { lane } from './lane.js';
 import type { LaneConfig, LaneExtras } from './lane-config.js';
 import { toObservable } from './observable-input.js';
 import { Places } from './places.js';
-import { trampolined } from './trampoline.js';
+import { trampolined } from './trampolined.js';
 import type { Reconciler, Step, Trigger } from './types.js';
 
 /** What a loop is composed of. */
@@ -88,11 +89,13 @@ export function loopWith<T>(
             return EMPTY;
           }),
         );
-      const reset = trampoline.heardByAll(toObservable(settings.reset).pipe(stopOnError)).pipe(share({ resetOnComplete: false }));
-      const stop = trampoline
-        .heardByAll(merge(failed, toObservable(settings.stop).pipe(stopOnError)).pipe(take(1)))
+      const reset = toObservable(settings.reset).pipe(stopOnError, heardByAll(trampoline), share({ resetOnComplete: false }));
+      const stop = merge(failed, toObservable(settings.stop).pipe(stopOnError)).pipe(
+        take(1),
+        heardByAll(trampoline),
         // Said again to a lane that is born after it, which must not begin.
-        .pipe(share({ connector: () => new ReplaySubject(1), resetOnComplete: false }));
+        share({ connector: () => new ReplaySubject(1), resetOnComplete: false }),
+      );
       const commands = new Commands(settings, trampoline);
       const delays = new DelayScheduler(settings.delayResolution, settings.scheduler);
       const places = settings.concurrency === Infinity ? undefined : new Places(settings.concurrency);

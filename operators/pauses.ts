@@ -4,6 +4,8 @@ export class Pauses {
   #loop: { readonly why: string | undefined } | undefined;
   /** Nobody can resume anything any more. */
   isFinal = false;
+  /** Nothing is paused at all, which is asked for each event. */
+  isNone = true;
 
   /** Whether the whole loop is paused. */
   get all(): boolean {
@@ -35,14 +37,15 @@ export class Pauses {
     if (id === undefined ? this.#loop !== undefined : this.#ids.has(id)) return false;
     if (id === undefined) this.#loop = { why };
     else this.#ids.set(id, why);
+    this.isNone = false;
     return true;
   }
 
   /** @returns whether that changed anything */
   resume(id: string | undefined): boolean {
-    if (id !== undefined) return this.#ids.delete(id);
-    const wasPaused = this.#loop !== undefined;
-    this.#loop = undefined;
+    const wasPaused = id === undefined ? this.#loop !== undefined : this.#ids.delete(id);
+    if (id === undefined) this.#loop = undefined;
+    this.isNone = this.#loop === undefined && this.#ids.size === 0;
     return wasPaused;
   }
 }

@@ -276,8 +276,9 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
 
   #offer(event: string | Trigger): void {
     if (this.isClosed) return;
-    const { moment } = this.trampoline;
-    const superseded = this.queue.offer(typeof event === 'string' ? { id: event } : event, Number.isNaN(moment) ? this.now() : moment);
+    // What a step causes happens at its moment: to read the clock is the most expensive thing in the life of an event.
+    const at = this.trampoline.cause?.at ?? this.now();
+    const superseded = this.queue.offer(typeof event === 'string' ? { id: event } : event, at);
     this.go();
     if (superseded !== undefined) this.#supersede(superseded);
   }

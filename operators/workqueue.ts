@@ -1,16 +1,15 @@
 import { type Backoff, delayBy } from './backoff.js';
 import type { ClockWatch } from './clock-watch.js';
-import { Claim, Entry, NO_STREAMS, type Special } from './entry.js';
+import { type Demand, Demands, merged } from './demand.js';
+import { Entry } from './entry.js';
 import { isTerminal, retryDelayOf } from './errors.js';
-import { shown } from './shown.js';
 import { hashOf, IdIndex } from './id-index.js';
-import { LinkedList } from './linked-list.js';
 import { fifo } from './orders/fifo.js';
-import type { ReadyItem, ReadyQueue } from './orders/ready-queue.js';
+import type { ReadyQueue } from './orders/ready-queue.js';
 import type { Failed } from './outcome.js';
 import { Pauses } from './pauses.js';
+import { ReadyIds } from './ready-ids.js';
 import { type Tick, TickGrid } from './tick-grid.js';
-import { priorityOf } from './trigger.js';
 import type { Dropped, Reason, Step, Trigger } from './types.js';
 
 /** The part of a loop's configuration that rules one lane; each field is explained at `ReconcileConfig`. */
@@ -48,22 +47,15 @@ export type Closing = 'stopped' | 'moved';
  */
 export class Workqueue {
   readonly #entries = new IdIndex<Entry>();
-  readonly #forced = new LinkedList<Entry>();
+  readonly #ready: ReadyIds;
+  readonly #demands = new Demands();
   readonly #ticks: TickGrid<Entry>;
-  #order: ReadyQueue | undefined;
-  /** It is the default order, which keeps the rules, and need not know of ends. */
-  readonly #isTrusted: boolean;
-  /** How many items stand in the order, and how many runs that it began are on. */
-  #ordered = 0;
-  #begun = 0;
   #running = 0;
   #readyByEvent = 0;
   #waiting = 0;
   #resting = 0;
   #abandoned = 0;
   #closing: Closing | undefined;
-  /** The last list of one stream; nearly all lists are equal to it, so one serves them all. */
-  #lastStreams = NO_STREAMS;
 
   /**
    * @param arm - called for each tick that someone waits for; `wake` must be called when it is due. Returns how to disarm it
@@ -85,13 +77,9 @@ export class Workqueue {
     clock?: ClockWatch,
   ) {
     this.#ticks = new TickGrid(config.delayResolution, arm, clock);
-    const { order = fifo } = config;
-    this.#isTrusted = order === fifo;
-    try {
-      this.#order = order();
-    } catch (error) {
-      this.#break('it could not be made', error);
-    }
+    this.#ready = new ReadyIds(this.#entries, config.order ?? fifo, (why, cause) => {
+      broken(new Error(`The \`order\` of worker ${String(worker)} is broken: ${why}`, cause === undefined ? undefined : { cause }));
+    });
   }
 
   /** How many ids are not idle; those that rest are counted. */
@@ -116,7 +104,7 @@ export class Workqueue {
 
   /** Whether `start` may have something to start. */
   get hasReady(): boolean {
-    return !this.pauses.all && (this.#ordered > 0 || !this.#forced.isEmpty) && this.#order !== undefined;
+    return !this.#ready.isEmpty && !this.pauses.all;
   }
 
   get entries(): Iterable<Readonly<Entry>> {
@@ -129,54 +117,33 @@ export class Workqueue {
    * @returns the entry whose run it supersedes (W7)
    */
   offer(trigger: Trigger, at: number): Entry | undefined {
-    const { id, stream } = trigger;
+    const { id } = trigger;
     const hash = hashOf(id);
-    const entry = this.#entries.get(id, hash);
-    const priority = priorityOf(trigger);
-    const isForced = trigger.force === true;
-    if (this.pauses.has(id)) {
-      if (isForced) this.#reject(trigger, 'paused', at);
-      else this.#offerPaused(entry, trigger, hash, priority, at);
-      return entry?.state === 'running' && priority >= 0 && !isForced ? entry : undefined;
-    }
-    if (entry === undefined) {
-      this.#admit(undefined, trigger, hash, priority, isForced, at);
-      return undefined;
-    }
-    switch (entry.state) {
-      case 'running':
-      case 'abandoned':
-        this.#mark(entry, stream, priority);
-        if (isForced) special(entry).isForced = true;
-        break;
-      case 'ready':
-        entry.streams = this.#joined(entry.streams, stream);
-        this.#raise(entry, priority, at);
-        if (isForced) this.#force(entry);
-        break;
-      case 'waiting':
-        // A minor event pulls no retry forward (W8); nobody but `force` passes an embargo or a rest (E1, W5).
-        if (isForced || (entry.hold?.notBefore.fired !== false && !(entry.hasFailed && priority < 0))) {
-          this.#admit(entry, trigger, hash, priority, isForced, at);
-          return undefined;
-        }
-        this.#await(entry, stream, priority);
-    }
+    const known = this.#entries.get(id, hash);
+    const demand = this.#demands.of(trigger);
+    if (this.pauses.isNone || !this.pauses.has(id)) {
+      if (known === undefined || mayRunBy(known, trigger, demand)) {
+        this.#admit(known, trigger, hash, demand, at);
+        return undefined;
+      }
+      if (known.state !== 'ready') this.#await(known, trigger, demand);
+      else {
+        if (known.asked !== demand) this.#ready.askAgain(known, demand, at);
+        if (trigger.force === true) this.#ready.force(known);
+      }
+    } else if (!this.#offerPaused(known, trigger, hash, demand, at)) return undefined;
     this.steps.push({ kind: 'merged', id, worker: this.worker, at, trigger });
-    return entry.state === 'running' && priority >= 0 ? entry : undefined;
+    return known?.state === 'running' && demand.priority >= 0 ? known : undefined;
   }
 
   /** The next ready id starts, if one may. It runs until it succeeds, fails or is cut. */
   start(at: number): Entry | undefined {
     if (!this.hasReady) return undefined;
-    const entry = this.#forced.shift() ?? this.#shift();
+    const entry = this.#ready.shift();
     if (entry === undefined) return undefined;
-    const { special: of } = entry;
-    if (of?.isForced === true) of.hasForcedRun = true;
-    else this.#begun++;
-    if (of !== undefined) of.isForced = of.isDiscarded = false;
-    const { id, attempt, reason, streams } = entry;
+    const { id, attempt, reason, streams, special } = entry;
     const waited = elapsed(entry, at);
+    if (special !== undefined) special.isDiscarded = false;
     this.#uncount(entry);
     entry.state = 'running';
     entry.since = at;
@@ -187,31 +154,26 @@ export class Workqueue {
 
   /** The run ended well, and the id wants to run again after `requeueDelay` ms unless that is 0. */
   succeed(entry: Entry, requeueDelay: number, at: number): void {
-    const { id, attempt, took } = this.#ended(entry, at);
-    const { worker } = this;
-    const { cooldown = 0, delayQueueSize } = this.config;
+    const took = this.#ended(entry, at);
+    const { id, attempt } = entry;
+    const { cooldown = 0 } = this.config;
     const ending = this.#endingOf(entry);
     this.#forget(entry);
     entry.state = 'waiting';
-    if (requeueDelay === 0 || entry.dirty !== undefined || ending !== undefined) {
-      this.steps.push({ kind: 'succeeded', id, worker, at, attempt, took });
-      this.#dropDiscardedMark(entry, at);
-      if (cooldown > 0 && ending === undefined) this.#join(entry, this.#rest(entry, at));
-      this.#proceed(entry, at);
-    } else if (this.#waiting < delayQueueSize) {
-      const delay = Math.max(requeueDelay, cooldown);
-      if (cooldown > 0) this.#rest(entry, at);
-      this.#wait(entry, 'requeue', this.#ticks.after(delay, at));
-      this.steps.push({ kind: 'requeued', id, worker, at, attempt, took, delay });
-    } else {
-      this.#entries.remove(entry);
-      this.steps.push({ kind: 'dropped', id, worker, at, attempt, took, reason: 'delay_queue_full' });
+    if (requeueDelay > 0 && entry.dirty === undefined && ending === undefined) {
+      this.#requeue(entry, attempt, took, requeueDelay, at);
+      return;
     }
+    this.steps.push({ kind: 'succeeded', id, worker: this.worker, at, attempt, took });
+    this.#dropDiscardedMark(entry, at);
+    if (cooldown > 0 && ending === undefined) this.#join(entry, this.#rest(entry, cooldown, at));
+    this.#proceed(entry, at);
   }
 
   /** The run failed. `open`: its promise has not settled, so it may still be doing things. */
   fail(entry: Entry, failed: Failed, at: number, open = false): void {
-    const { id, attempt, took } = this.#ended(entry, at);
+    const took = this.#ended(entry, at);
+    const { id, attempt } = entry;
     const { worker } = this;
     const { failure, error } = failed;
     // A run that was early, or that was superseded, spends nothing.
@@ -219,8 +181,8 @@ export class Workqueue {
     const reason = this.#whyDropped(entry, failures, failed);
     if (reason === undefined) {
       const delay = this.#retry(entry, failures, failed, at, open);
-      const step = { kind: 'requeued', id, worker, at, attempt, took, delay, failure } as const;
-      this.steps.push(failure === 'superseded' ? step : { ...step, error });
+      if (failure === 'superseded') this.steps.push({ kind: 'requeued', id, worker, at, attempt, took, delay, failure });
+      else this.steps.push({ kind: 'requeued', id, worker, at, attempt, took, delay, failure, error });
     } else {
       this.steps.push({ kind: 'dropped', id, worker, at, attempt, took, reason, failure, error });
       this.#forget(entry);
@@ -256,8 +218,7 @@ export class Workqueue {
   pause(id: string): void {
     const entry = this.#entries.get(id);
     if (entry?.state !== 'ready') return;
-    this.#takeOut(entry);
-    special(entry).isParked = true;
+    this.#ready.park(entry);
   }
 
   /** What held `id`, or without one the whole loop, is gone: what came or fell due meanwhile becomes ready (C1). */
@@ -275,13 +236,13 @@ export class Workqueue {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
     if (entry.state === 'running') {
-      const of = special(entry);
+      const { of } = entry;
       of.isDiscarded = true;
       of.hasDiscardedMark ||= entry.dirty !== undefined;
       of.isForced = false;
       entry.dirty = undefined;
     } else {
-      if (entry.state === 'ready') this.#takeOut(entry);
+      if (entry.state === 'ready') this.#ready.remove(entry);
       this.#drop(entry, 'discarded', at);
     }
   }
@@ -290,7 +251,7 @@ export class Workqueue {
   dropPaused(at: number): void {
     for (const entry of this.#entries.values()) {
       if (entry.state === 'running' || !this.pauses.has(entry.id)) continue;
-      if (entry.state === 'ready') this.#takeOut(entry);
+      if (entry.state === 'ready') this.#ready.remove(entry);
       this.#drop(entry, 'stopped', at);
     }
   }
@@ -313,7 +274,8 @@ export class Workqueue {
 
   /** The run is given up without a failure. `open`: its promise has not settled. */
   cut(entry: Entry, at: number, open: boolean): void {
-    const { id, attempt, took } = this.#ended(entry, at);
+    const took = this.#ended(entry, at);
+    const { id, attempt } = entry;
     const reason = this.#closing ?? 'stopped';
     this.steps.push({ kind: 'dropped', id, worker: this.worker, at, attempt, took, reason });
     this.#forget(entry);
@@ -331,101 +293,63 @@ export class Workqueue {
   }
 
   /** An event for an id that may start as soon as its turn comes. Refused if full, and then its wake-up stays (Q1). */
-  #admit(waiting: Entry | undefined, trigger: Trigger, hash: number, priority: number, isForced: boolean, at: number): void {
+  #admit(known: Entry | undefined, trigger: Trigger, hash: number, demand: Demand, at: number): void {
     const { id } = trigger;
-    if (!isForced && this.#readyByEvent >= this.config.workerQueueSize) {
+    const isForced = trigger.force === true;
+    if (!isForced && this.#isFull()) {
       this.#reject(trigger, 'full', at);
       return;
     }
-    const entry = waiting ?? new Entry(id, hash);
-    if (waiting === undefined) this.#entries.add(entry);
+    const entry = known ?? new Entry(id, hash);
+    if (known === undefined) this.#entries.add(entry);
     else this.#unwait(entry);
-    this.#takeDirty(entry);
-    this.#askFor(entry, trigger.stream, priority);
-    if (isForced) {
-      special(entry).isForced = true;
-    } else {
-      entry.counts = 'ready';
-      this.#readyByEvent++;
-    }
+    entry.asked = merged(entry.asked, demand);
+    if (isForced) entry.of.isForced = true;
+    else this.#count(entry);
     this.#makeReady(entry, 'event', at);
     this.steps.push({ kind: 'enqueued', id, worker: this.worker, at, reason: 'event', trigger });
   }
 
-  /** An event for a paused id: a mark that counts as the event of an idle id does (C1). */
-  #offerPaused(known: Entry | undefined, trigger: Trigger, hash: number, priority: number, at: number): void {
-    const { id, stream } = trigger;
-    if (known?.state === 'ready') {
-      known.streams = this.#joined(known.streams, stream);
-      this.#raise(known, priority, at);
-    } else if (known !== undefined) {
-      if (known.counts === 'rest') this.#uncount(known);
-      this.#mark(known, stream, priority);
-    } else if (this.#readyByEvent >= this.config.workerQueueSize) {
-      this.#reject(trigger, 'full', at);
-      return;
-    } else {
-      const entry = new Entry(id, hash);
-      entry.state = 'waiting';
-      entry.counts = 'ready';
-      this.#readyByEvent++;
-      this.#entries.add(entry);
-      this.#mark(entry, stream, priority);
+  /** An event for a paused id: a mark that counts as the event of an idle id does (C1). @returns whether it was taken */
+  #offerPaused(known: Entry | undefined, trigger: Trigger, hash: number, demand: Demand, at: number): boolean {
+    if (trigger.force === true || (known === undefined && this.#isFull())) {
+      this.#reject(trigger, trigger.force === true ? 'paused' : 'full', at);
+      return false;
     }
-    this.steps.push({ kind: 'merged', id, worker: this.worker, at, trigger });
+    if (known === undefined) {
+      const entry = new Entry(trigger.id, hash);
+      entry.state = 'waiting';
+      entry.dirty = demand;
+      this.#entries.add(entry);
+      this.#count(entry);
+    } else if (known.state === 'ready') this.#ready.askAgain(known, demand, at);
+    else this.#mark(known, demand);
+    return true;
+  }
+
+  /** An event for an id that runs, or may not run yet. */
+  #await(entry: Entry, { force }: Trigger, demand: Demand): void {
+    if (entry.state !== 'waiting' || !(entry.hasFailed || entry.counts === 'waiting')) {
+      this.#mark(entry, demand);
+      if (force === true) entry.of.isForced = true;
+      return;
+    }
+    entry.asked = merged(entry.asked, demand);
+    // One that asked to run again, and rests until then, does so sooner; a retry waits for none that says nothing new (W8).
+    if (demand.priority >= 0 || !entry.hasFailed) this.#pullForward(entry);
+  }
+
+  #mark(entry: Entry, demand: Demand): void {
+    if (entry.counts === 'rest') this.#uncount(entry);
+    entry.dirty = merged(entry.dirty, demand);
+  }
+
+  #isFull(): boolean {
+    return this.#readyByEvent >= this.config.workerQueueSize;
   }
 
   #reject(trigger: Trigger, reason: 'full' | 'paused', at: number): void {
     this.steps.push({ kind: 'rejected', id: trigger.id, worker: this.worker, at, reason, trigger });
-  }
-
-  /** One more event asks for the run that `entry` waits for. */
-  #askFor(entry: Entry, stream: string | undefined, priority: number): void {
-    entry.streams = this.#joined(entry.streams, stream);
-    if (!(priority <= (entry.highest ?? NaN))) entry.highest = priority;
-  }
-
-  /** An event for a waiting id that may not run yet. */
-  #await(entry: Entry, stream: string | undefined, priority: number): void {
-    if (entry.hasFailed) {
-      this.#askFor(entry, stream, priority);
-      if (priority >= 0) this.#pullForward(entry);
-    } else if (entry.counts === 'waiting') {
-      // It asked to run again, and rests until then: the event makes that sooner.
-      this.#askFor(entry, stream, priority);
-      this.#pullForward(entry);
-    } else {
-      this.#uncount(entry);
-      this.#mark(entry, stream, priority);
-    }
-  }
-
-  #mark(entry: Entry, stream: string | undefined, priority: number): void {
-    if (entry.dirty === undefined || priority > entry.dirtyPriority) entry.dirtyPriority = priority;
-    entry.dirty = this.#joined(entry.dirty ?? NO_STREAMS, stream);
-  }
-
-  /** Another event for a ready id: if it is more urgent, it stands in the order with that claim as well (W3). */
-  #raise(entry: Entry, priority: number, at: number): void {
-    if (priority <= Math.max(entry.priority, entry.special?.raised ?? -Infinity)) return;
-    const of = special(entry);
-    if (of.isForced || of.isParked) {
-      entry.highest = priority;
-      return;
-    }
-    of.raised = priority;
-    const claim = new Claim(entry, priority, at);
-    of.claims.push(claim);
-    this.#push(claim);
-  }
-
-  /** A ready id goes before all others (W6). */
-  #force(entry: Entry): void {
-    const of = special(entry);
-    if (of.isForced) return;
-    this.#takeOut(entry);
-    of.isForced = true;
-    this.#forced.push(entry);
   }
 
   /**
@@ -433,12 +357,14 @@ export class Workqueue {
    * what held it up, its run, its promise, a pause, a rest, is looked at.
    */
   #proceed(entry: Entry, at: number): void {
+    if (entry.dirty !== undefined || entry.counts === 'waiting') this.#goOn(entry, at);
+    else if (entry.tick !== undefined) this.#countRest(entry);
+    else this.#remove(entry);
+  }
+
+  /** There is something left to do for it. */
+  #goOn(entry: Entry, at: number): void {
     const { hold } = entry;
-    if (entry.dirty === undefined && entry.counts !== 'waiting') {
-      if (entry.tick === undefined) this.#remove(entry);
-      else this.#countRest(entry);
-      return;
-    }
     if (this.#closing !== undefined) {
       this.#dropDirty(entry, this.#closing, at);
       this.#remove(entry);
@@ -446,12 +372,12 @@ export class Workqueue {
     }
     if (this.pauses.has(entry.id)) return;
     const mayRun = hold?.notBefore.fired !== false;
-    if (entry.special?.isForced === true) this.#enqueueWaiting(entry, 'event', at);
+    if (entry.isForced) this.#enqueue(entry, 'event', at);
     else if (entry.counts !== 'waiting') {
-      if (mayRun) this.#enqueueWaiting(entry, 'event', at);
-    } else if (entry.tick === undefined) this.#enqueueWaiting(entry, entry.reason, at);
-    else if (entry.dirty !== undefined && (!entry.hasFailed || entry.dirtyPriority >= 0)) {
-      if (mayRun) this.#enqueueWaiting(entry, 'event', at);
+      if (mayRun) this.#enqueue(entry, 'event', at);
+    } else if (entry.tick === undefined) this.#enqueue(entry, entry.reason, at);
+    else if (entry.dirty !== undefined && (!entry.hasFailed || entry.dirty.priority >= 0)) {
+      if (mayRun) this.#enqueue(entry, 'event', at);
       else {
         this.#takeDirty(entry);
         this.#pullForward(entry);
@@ -465,106 +391,21 @@ export class Workqueue {
       this.#proceed(entry, at);
     } else if (entry.special?.isParked === true) {
       entry.special.isParked = false;
-      this.#standInLine(entry);
+      this.#ready.push(entry);
     }
   }
 
-  #enqueueWaiting(entry: Entry, reason: Reason, at: number): void {
-    this.#takeDirty(entry);
+  #enqueue(entry: Entry, reason: Reason, at: number): void {
     this.#unwait(entry);
     this.#makeReady(entry, reason, at);
     this.steps.push({ kind: 'enqueued', id: entry.id, worker: this.worker, at, reason });
   }
 
   #makeReady(entry: Entry, reason: Reason, at: number): void {
-    const { hold } = entry;
-    if (hold?.deadline !== undefined) hold.early = !hold.deadline.fired;
-    else if (hold !== undefined) this.#forgetHold(entry);
     entry.state = 'ready';
     entry.reason = reason;
     entry.since = at;
-    this.#standInLine(entry);
-  }
-
-  #standInLine(entry: Entry): void {
-    if (entry.special?.isForced === true) this.#forced.push(entry);
-    else this.#push(entry);
-  }
-
-  /** A ready entry stands in no line any more. */
-  #takeOut(entry: Entry): void {
-    const { special: of } = entry;
-    if (of?.isParked === true) {
-      of.isParked = false;
-    } else if (of?.isForced === true) {
-      this.#forced.remove(entry);
-    } else {
-      this.#take(entry);
-      for (const claim of of?.claims ?? []) this.#take(claim);
-    }
-    if (of !== undefined) forgetClaims(entry, of);
-  }
-
-  // Orders are written by users; one that throws has lost its ids, and the loop with them. Each call is guarded where it is made: a
-  // function for each would cost as much as the order.
-
-  #push(item: Entry | Claim): void {
-    this.#ordered++;
-    try {
-      this.#order?.push(item);
-    } catch (error) {
-      this.#break('it threw', error);
-    }
-  }
-
-  #take(item: Entry | Claim): void {
-    this.#ordered--;
-    try {
-      this.#order?.remove(item);
-    } catch (error) {
-      this.#break('it threw', error);
-    }
-  }
-
-  /** The next one in the order, unless it holds back those it has until one of its runs has ended. */
-  #shift(): Entry | undefined {
-    if (this.#ordered === 0) return undefined;
-    let item: ReadyItem | undefined;
-    try {
-      item = this.#order?.shift();
-    } catch (error) {
-      this.#break('it threw', error);
-    }
-    if (this.#order === undefined) return undefined;
-    if (item === undefined) {
-      if (this.#begun === 0) this.#break(`\`shift\` gave nothing, though ${String(this.#ordered)} items are there and none of them runs`);
-      return undefined;
-    }
-    const entry = item instanceof Claim ? item.entry : item;
-    if (!isEntry(entry) || !(this.#isTrusted || this.#stands(entry, item))) {
-      this.#break(`\`shift\` gave ${shown(item)}, which is not there`);
-      return undefined;
-    }
-    this.#ordered--;
-    const { special: of } = entry;
-    if (of === undefined) return entry;
-    for (const other of [entry, ...of.claims]) if (other !== item) this.#take(other);
-    forgetClaims(entry, of);
-    of.chosen = item;
-    return entry;
-  }
-
-  #stands(entry: Entry, item: ReadyItem): boolean {
-    const { special: of } = entry;
-    const isOurs = entry.state === 'ready' && this.#entries.get(entry.id, entry.hash) === entry;
-    return (
-      isOurs && of?.isForced !== true && of?.isParked !== true && (item === entry || of?.claims.some((claim) => claim === item) === true)
-    );
-  }
-
-  #break(why: string, cause?: unknown): void {
-    this.#order = undefined;
-    this.broken(new Error(`The \`order\` of worker ${String(this.worker)} is broken: ${why}`, cause === undefined ? undefined : { cause }));
+    this.#ready.push(entry);
   }
 
   #whyDropped(entry: Entry, failures: number, { failure, error }: Failed): Dropped['reason'] | undefined {
@@ -606,10 +447,8 @@ export class Workqueue {
     entry.hold = { failures, notBefore, deadline, early: false };
     this.#wait(entry, 'retry', deadline.due > notBefore.due ? deadline : notBefore);
     if (entry.dirty === undefined) return delay;
-    const pulls = entry.dirtyPriority >= 0;
-    if (entry.special?.isForced === true) {
-      if (!open && !this.pauses.has(entry.id)) return 0;
-    }
+    if (entry.isForced && !open && !this.pauses.has(entry.id)) return 0;
+    const pulls = entry.dirty.priority >= 0;
     this.#takeDirty(entry);
     if (!pulls) return delay;
     this.#pullForward(entry);
@@ -623,8 +462,8 @@ export class Workqueue {
   }
 
   /** It ended well: not before that tick, whatever comes (W5). */
-  #rest(entry: Entry, at: number): Tick<Entry> {
-    return this.#holdUntil(entry, this.#ticks.after(this.config.cooldown ?? 0, at));
+  #rest(entry: Entry, cooldown: number, at: number): Tick<Entry> {
+    return this.#holdUntil(entry, this.#ticks.after(cooldown, at));
   }
 
   #holdUntil(entry: Entry, notBefore: Tick<Entry>): Tick<Entry> {
@@ -650,7 +489,16 @@ export class Workqueue {
     this.#waiting++;
   }
 
+  /** It waits no longer, and is early if its retry was not due. */
   #unwait(entry: Entry): void {
+    this.#leaveTick(entry);
+    this.#takeDirty(entry);
+    const { hold } = entry;
+    if (hold?.deadline !== undefined) hold.early = !hold.deadline.fired;
+    else if (hold !== undefined) this.#forgetHold(entry);
+  }
+
+  #leaveTick(entry: Entry): void {
     // What was counted as the event of an idle id stays so until it runs.
     if (entry.counts !== 'ready') this.#uncount(entry);
     entry.tick?.leave(entry);
@@ -668,6 +516,11 @@ export class Workqueue {
     this.#resting++;
   }
 
+  #count(entry: Entry): void {
+    if (entry.counts !== 'ready') this.#readyByEvent++;
+    entry.counts = 'ready';
+  }
+
   #uncount(entry: Entry): void {
     if (entry.counts === 'ready') this.#readyByEvent--;
     else if (entry.counts === 'waiting') this.#waiting--;
@@ -675,23 +528,38 @@ export class Workqueue {
     entry.counts = undefined;
   }
 
+  #requeue(entry: Entry, attempt: number, took: number, requeueDelay: number, at: number): void {
+    const { cooldown = 0, delayQueueSize } = this.config;
+    const { id } = entry;
+    const { worker } = this;
+    if (this.#waiting < delayQueueSize) {
+      const delay = Math.max(requeueDelay, cooldown);
+      if (cooldown > 0) this.#rest(entry, cooldown, at);
+      this.#wait(entry, 'requeue', this.#ticks.after(delay, at));
+      this.steps.push({ kind: 'requeued', id, worker, at, attempt, took, delay });
+    } else {
+      this.#entries.remove(entry);
+      this.steps.push({ kind: 'dropped', id, worker, at, attempt, took, reason: 'delay_queue_full' });
+    }
+  }
+
   /** After a success (R3) or a drop (R4) the next run is the first of a new story. */
   #forget(entry: Entry): void {
     this.#forgetHold(entry);
-    entry.streams = NO_STREAMS;
-    entry.highest = undefined;
+    entry.asked = undefined;
   }
 
   #forgetHold(entry: Entry): void {
-    entry.hold?.notBefore.letGo();
-    entry.hold?.deadline?.letGo();
+    const { hold } = entry;
+    if (hold === undefined) return;
+    hold.notBefore.letGo();
+    hold.deadline?.letGo();
     entry.hold = undefined;
   }
 
   #takeDirty(entry: Entry): void {
     if (entry.dirty === undefined) return;
-    for (const stream of entry.dirty) entry.streams = this.#joined(entry.streams, stream);
-    if (!(entry.dirtyPriority <= (entry.highest ?? NaN))) entry.highest = entry.dirtyPriority;
+    entry.asked = merged(entry.asked, entry.dirty);
     entry.dirty = undefined;
   }
 
@@ -721,7 +589,7 @@ export class Workqueue {
     if (entry.state === 'ready' || entry.counts === 'waiting') {
       this.steps.push({ kind: 'dropped', id: entry.id, worker: this.worker, at, attempt: entry.attempt, reason });
     }
-    this.#unwait(entry);
+    this.#leaveTick(entry);
     this.#uncount(entry);
     this.#forget(entry);
     this.#dropDirty(entry, reason, at);
@@ -730,21 +598,20 @@ export class Workqueue {
   }
 
   #dropAll(reason: Dropped['reason'], at: number): void {
-    for (let entry = this.#forced.shift(); entry !== undefined; entry = this.#forced.shift()) this.#drop(entry, reason, at);
     // In their order, as far as it gives them.
-    for (let entry = this.#shift(); entry !== undefined; entry = this.#shift()) {
-      this.#tellEnded(entry);
+    for (let entry = this.#ready.shift(); entry !== undefined; entry = this.#ready.shift()) {
+      this.#ready.ended(entry);
       this.#drop(entry, reason, at);
     }
     for (const entry of this.#entries.values()) {
       if (entry.state === 'running') continue;
-      if (entry.state === 'ready') this.#takeOut(entry);
+      if (entry.state === 'ready') this.#ready.remove(entry);
       this.#drop(entry, reason, at);
     }
   }
 
   #remove(entry: Entry): void {
-    this.#uncount(entry);
+    if (entry.counts !== undefined) this.#uncount(entry);
     this.#forgetHold(entry);
     this.#entries.remove(entry);
   }
@@ -757,37 +624,16 @@ export class Workqueue {
       this.steps.push({ kind: 'abandoned', id: entry.id, worker: this.worker, at });
     } else if (entry.state === 'running') {
       this.#entries.remove(entry);
-    } else if (entry.special?.isForced === true) {
+    } else if (entry.isForced) {
       this.#proceed(entry, at);
     }
   }
 
-  #ended(entry: Entry, at: number): { id: string; attempt: number; took: number } {
-    if (entry.state !== 'running') throw new Error(`\`${entry.id}\` is not running`);
+  #ended(entry: Entry, at: number): number {
+    if (entry.state !== 'running') throw notRunning(entry);
     this.#running--;
-    if (entry.special?.hasForcedRun === true) {
-      entry.special.hasForcedRun = false;
-    } else {
-      this.#begun--;
-      this.#tellEnded(entry);
-    }
-    return { id: entry.id, attempt: entry.attempt, took: elapsed(entry, at) };
-  }
-
-  #tellEnded(entry: Entry): void {
-    if (this.#isTrusted) return;
-    try {
-      this.#order?.ended(entry.special?.chosen ?? entry);
-    } catch (error) {
-      this.#break('it threw', error);
-    }
-  }
-
-  #joined(streams: readonly string[], stream: string | undefined): readonly string[] {
-    if (stream === undefined || streams.includes(stream)) return streams;
-    if (streams.length > 0) return [...streams, stream];
-    if (this.#lastStreams[0] !== stream) this.#lastStreams = [stream];
-    return this.#lastStreams;
+    this.#ready.ended(entry);
+    return elapsed(entry, at);
   }
 }
 
@@ -796,25 +642,11 @@ function elapsed({ since }: Entry, at: number): number {
   return Math.max(at - since, 0);
 }
 
-function special(entry: Entry): Special {
-  return (entry.special ??= {
-    isForced: false,
-    hasForcedRun: false,
-    isParked: false,
-    isDiscarded: false,
-    hasDiscardedMark: false,
-    raised: -Infinity,
-    claims: [],
-    chosen: undefined,
-  });
+function notRunning({ id }: Entry): Error {
+  return new Error(`\`${id}\` is not running`);
 }
 
-function forgetClaims(entry: Entry, of: Special): void {
-  if (of.raised > entry.priority) entry.highest = of.raised;
-  of.raised = -Infinity;
-  of.claims = [];
-}
-
-function isEntry(item: ReadyItem): item is Entry {
-  return item instanceof Entry;
+/** Whether the event lets a waiting id run: none but a forced one passes an embargo or a rest (E1, W5), a minor one no retry (W8). */
+function mayRunBy({ state, hold, hasFailed }: Entry, { force }: Trigger, { priority }: Demand): boolean {
+  return state === 'waiting' && (force === true || (hold?.notBefore.fired !== false && !(hasFailed && priority < 0)));
 }

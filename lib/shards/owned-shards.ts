@@ -1,4 +1,4 @@
-import { BehaviorSubject, Observable, Subject } from 'rxjs';
+import { BehaviorSubject, map, Observable, Subject } from 'rxjs';
 import { LaneTerm } from '../../operators/tenure.js';
 import { failed } from '../describe-error.js';
 import type { Held } from './balance.js';
@@ -17,15 +17,17 @@ export class OwnedShards implements Ownership {
   /** Whether anything is owned. */
   readonly any: Observable<boolean>;
   readonly acquired: Observable<readonly number[]>;
+  readonly owned: Observable<readonly number[]>;
   readonly #owned = new Set<number>();
   /** The last term of each shard, which its last runs are in while it is let go of. */
   readonly #terms = new Map<number, number>();
-  readonly #any = new BehaviorSubject(false);
+  readonly #says = new BehaviorSubject<readonly number[]>([]);
   readonly #acquired = new Subject<readonly number[]>();
 
   constructor({ count, holdings }: Shards) {
     this.count = count;
-    this.any = this.#any;
+    this.owned = this.#says;
+    this.any = this.owned.pipe(map(({ length }) => length > 0));
     this.acquired = this.#acquired;
     this.terms = new Observable((subscriber) =>
       holdings.subscribe({
@@ -45,8 +47,8 @@ export class OwnedShards implements Ownership {
   }
 
   /** In the order of their numbers. */
-  get owned(): readonly Held[] {
-    return [...this.#terms].flatMap(([shard, term]) => (this.#owned.has(shard) ? [{ shard, term }] : [])).sort((a, b) => a.shard - b.shard);
+  get held(): readonly Held[] {
+    return [...this.#owned].sort((a, b) => a - b).map((shard) => ({ shard, term: this.#terms.get(shard) as number }));
   }
 
   /** The term in which runs of a shard are, or were last. */
@@ -64,7 +66,7 @@ export class OwnedShards implements Ownership {
     const end = (): void => {
       if (!owned()) return;
       this.#owned.delete(shard);
-      if (this.#owned.size === 0) this.#any.next(false);
+      this.#tell();
     };
     let isTaken = false;
     const until = new Observable<'revoked'>((subscriber) => {
@@ -93,7 +95,11 @@ export class OwnedShards implements Ownership {
     if (!isTaken) end();
     if (!owned()) return;
     const shards = acquisition([shard], this.#shardOf);
-    this.#any.next(true);
+    this.#tell();
     if (owned()) this.#acquired.next(shards);
+  }
+
+  #tell(): void {
+    this.#says.next([...this.#owned]);
   }
 }

@@ -9,10 +9,12 @@ export interface Ownership {
    * completes nor errors.
    */
   readonly acquired: Observable<readonly number[]>;
+  /** Emits the shards that are owned, at once and whenever that changes; {@link perShard} builds on it. It neither completes nor errors. */
+  readonly owned: Observable<readonly number[]>;
 }
 
 /** That of a Controller without shards. */
-export const everything: Ownership = { owns: () => true, acquired: NEVER };
+export const everything: Ownership = { owns: () => true, acquired: NEVER, owned: NEVER };
 
 /** What is known of an emission of `acquired`, by which those who list can tell what they have to list. */
 export interface Acquisition {

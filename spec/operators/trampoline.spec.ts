@@ -1,5 +1,6 @@
 import type { Step } from 'kreconciler/operators';
-import { trampolined, type Trampoline } from '../../operators/trampoline.js';
+import type { Trampoline } from '../../operators/trampoline.js';
+import { trampolined } from '../../operators/trampolined.js';
 import { EMPTY, NEVER, type Observable, of, Subject, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
@@ -32,17 +33,17 @@ function opened(react?: (id: string, trampoline: Trampoline) => void) {
   return { trampoline, end, seen, subscription };
 }
 
-describe('A5: an trampoline', () => {
-  it('should know the moment of the last step as long as what it causes goes on, and no longer', () => {
-    const moments: number[] = [];
-    const { trampoline } = opened((_, its) => moments.push(its.moment));
-    moments.push(trampoline.moment);
-    trampoline.push({ ...step('a'), at: 5 });
-    trampoline.push({ ...step('b'), at: 6 });
-    trampoline.flush(() => moments.push(trampoline.moment));
-    moments.push(trampoline.moment);
-    trampoline.flush(() => moments.push(trampoline.moment));
-    expect(moments).toEqual([NaN, 5, 6, 6, NaN, NaN]);
+describe('A5: a trampoline', () => {
+  it('should know the last step as long as what it causes goes on, and no longer', () => {
+    const causes: (string | undefined)[] = [];
+    const { trampoline } = opened((_, its) => causes.push(its.cause?.id));
+    causes.push(trampoline.cause?.id);
+    trampoline.push(step('a'));
+    trampoline.push(step('b'));
+    trampoline.flush(() => causes.push(trampoline.cause?.id));
+    causes.push(trampoline.cause?.id);
+    trampoline.flush(() => causes.push(trampoline.cause?.id));
+    expect(causes).toEqual([undefined, 'a', 'b', 'b', undefined, undefined]);
   });
 
   it('should keep what is pushed until it is flushed', () => {
@@ -117,7 +118,7 @@ describe('A5: an trampoline', () => {
   });
 });
 
-describe('inOrder', () => {
+describe('trampolined', () => {
   it('should complete with the work', () => {
     expect(observe(() => EMPTY).seen).toEqual(['complete']);
   });
@@ -188,9 +189,9 @@ describe('inOrder', () => {
   });
 
   it('B4 should have a trampoline of its own for each subscription', () => {
-    const outlets = new Set<Trampoline>();
+    const trampolines = new Set<Trampoline>();
     const steps = trampolined((trampoline) => {
-      outlets.add(trampoline);
+      trampolines.add(trampoline);
       trampoline.emit(step('a'));
       return EMPTY;
     });
@@ -198,6 +199,6 @@ describe('inOrder', () => {
     steps.subscribe(({ id }) => seen.push(id));
     steps.subscribe(({ id }) => seen.push(id));
     expect(seen).toEqual(['a', 'a']);
-    expect(outlets.size).toBe(2);
+    expect(trampolines.size).toBe(2);
   });
 });

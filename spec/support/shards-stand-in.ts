@@ -23,6 +23,7 @@ export class ShardsStandIn {
   /** Who is to have a shard once it is free. */
   readonly heirs = new Map<number, StandInMember>();
   readonly #owners = new Map<number, StandInMember>();
+  readonly #terms = new Map<number, number>();
   #term = 0;
 
   constructor(readonly count: number) {}
@@ -35,14 +36,25 @@ export class ShardsStandIn {
     const owner = this.#owners.get(shard);
     if (owner !== undefined) throw new Error(`Shard ${shard} is held by ${owner.name}`);
     this.#owners.set(shard, member);
-    return ++this.#term;
+    this.#terms.set(shard, ++this.#term);
+    return this.#term;
+  }
+
+  /** The shards that nobody holds. */
+  get unowned(): number[] {
+    return Array.from({ length: this.count }, (_, shard) => shard).filter((shard) => !this.#owners.has(shard));
+  }
+
+  /** The last term of a shard. */
+  termOf(shard: number): number | undefined {
+    return this.#terms.get(shard);
   }
 
   free(shard: number): void {
     this.#owners.delete(shard);
     const heir = this.heirs.get(shard);
     this.heirs.delete(shard);
-    heir?.grant(shard);
+    if (heir?.isMember === true) heir.grant(shard);
   }
 
   /** Asks the owner of `shard` for it, and gives it to `heir` as soon as it is free. */

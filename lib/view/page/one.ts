@@ -1,0 +1,40 @@
+import { auditTime, distinctUntilChanged, EMPTY, filter, merge, type Observable, switchMap, tap } from 'rxjs';
+import { DetailView } from './detail.js';
+import { polled } from './polled.js';
+import { RefusalError } from './server.js';
+import { EVERY, FRAME, messageOf, type Shell } from './shell.js';
+
+/**
+ * The id that is open.
+ *
+ * @param stepped - ids of which there was a step: what is shown of them is out of date
+ */
+export function one(shell: Shell, stepped: Observable<string>): Observable<unknown> {
+  const { router, ask } = shell;
+  const detail = new DetailView(router, ask);
+  return router.changes.pipe(
+    distinctUntilChanged((a, b) => a.name === b.name && a.id === b.id),
+    switchMap(({ name, id }) => {
+      if (id === undefined) {
+        detail.hide();
+        return EMPTY;
+      }
+      detail.open(id);
+      const sooner = stepped.pipe(
+        filter((other) => other === id),
+        auditTime(FRAME),
+      );
+      return polled(() => shell.server(name).details(id), EVERY, merge(ask.answered, sooner)).pipe(
+        tap((answered) => {
+          if ('value' in answered) detail.show(answered.value);
+          else detail.missing(whyMissing(answered.error));
+        }),
+      );
+    }),
+  );
+}
+
+function whyMissing(error: unknown): string {
+  if (!(error instanceof RefusalError) || error.status !== 404) return messageOf(error);
+  return 'It is idle, and no steps of it are remembered: all is well, or nobody has ever asked for it.';
+}

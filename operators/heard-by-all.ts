@@ -1,0 +1,25 @@
+import { Observable, type MonoTypeOperatorFunction } from 'rxjs';
+import type { Trampoline } from './trampoline.js';
+
+/**
+ * Emits what the source does to all who listen, and delivers only then the steps that this causes: when work is cut off, no lane may
+ * start anything because of what it sees another drop (L2, P2).
+ */
+export function heardByAll<T>(trampoline: Trampoline): MonoTypeOperatorFunction<T> {
+  return (source) =>
+    new Observable((subscriber) =>
+      source.subscribe({
+        next: (value) => {
+          trampoline.holdBack(() => {
+            subscriber.next(value);
+          });
+        },
+        error: (error: unknown) => {
+          subscriber.error(error);
+        },
+        complete: () => {
+          subscriber.complete();
+        },
+      }),
+    );
+}
