@@ -8,7 +8,7 @@ import { Fifo } from './fifo.js';
 export class SerializedObserver<T> {
   readonly #values = new Fifo<T>();
   /** A value is being delivered, further up the stack. */
-  isDelivering = false;
+  protected isDelivering = false;
   /** The value that was delivered last. Whoever sees that all it has caused is over sets it to `undefined`. */
   last: T | undefined = undefined;
 

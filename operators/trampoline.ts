@@ -8,8 +8,7 @@ import type { Step } from './types.js';
  * On which the lanes of a loop take their turns, one after the other (B2). Whoever changes state pushes the steps of it and then
  * flushes: no turn begins before all steps before it have been seen (A5).
  */
-export class Trampoline {
-  readonly #steps: SerializedObserver<Step>;
+export class Trampoline extends SerializedObserver<Step> {
   readonly #turns = new Fifo<() => void>();
   #isRunning = false;
   /** What users wrote runs in the context of the subscription, not in that of whoever sends an event (F2). */
@@ -21,31 +20,16 @@ export class Trampoline {
 
   /** @param idle - called whenever nothing is left to deliver and no turn to be taken */
   constructor(
-    readonly subscriber: Subscriber<Step>,
+    subscriber: Subscriber<Step>,
     readonly idle: () => void,
   ) {
-    this.#steps = new SerializedObserver(subscriber);
-  }
-
-  /** Puts a step behind those that have not left yet. */
-  push(step: Step): void {
-    this.#steps.push(step);
-  }
-
-  /** Delivers what was pushed, unless that is going on already further up the stack. */
-  deliver(): void {
-    this.#steps.deliver();
+    super(subscriber);
   }
 
   /** Pushes one step and flushes. */
   emit(step: Step): void {
     this.push(step);
     this.flush();
-  }
-
-  /** The last step, as long as what it causes is going on. */
-  get cause(): Step | undefined {
-    return this.#steps.last;
   }
 
   /** Nobody listens any longer: nothing must start. */
@@ -56,19 +40,19 @@ export class Trampoline {
   /** Delivers what was pushed, and takes the turns that this or others ask for, unless further up the stack someone does. */
   flush(turn?: () => void): void {
     if (turn !== undefined) this.#turns.push(turn);
-    if (this.#isBusy) this.deliver();
+    if (this.isDelivering || this.#isRunning) this.deliver();
     else this.#inContext(this.#bounce);
   }
 
   /** As `flush`, for one who is in the context of the loop: what it has awaited there has settled. */
   goOn(turn: () => void): void {
-    if (this.#isBusy) this.flush(turn);
+    if (this.isDelivering || this.#isRunning) this.flush(turn);
     else this.#run(turn);
   }
 
   /** Does `work`, and takes turns only then: one that begins before the end of a run's teardown would be early. */
   hold(work: () => void): void {
-    if (this.#isBusy) {
+    if (this.isDelivering || this.#isRunning) {
       work();
       return;
     }
@@ -84,15 +68,11 @@ export class Trampoline {
   }
 
   /** Does `work`, and delivers only then what it has pushed. */
-  holdBack(work: () => void): void {
+  override holdBack(work: () => void): void {
     this.#inContext(() => {
-      this.#steps.holdBack(work);
+      super.holdBack(work);
       this.flush();
     });
-  }
-
-  get #isBusy(): boolean {
-    return this.#steps.isDelivering || this.#isRunning;
   }
 
   #run(turn: (() => void) | undefined): void {
@@ -103,7 +83,7 @@ export class Trampoline {
       this.deliver();
     }
     this.#isRunning = false;
-    this.#steps.last = undefined;
+    this.last = undefined;
     this.idle();
   }
 }

@@ -277,7 +277,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
   #offer(event: string | Trigger): void {
     if (this.isClosed) return;
     // What a step causes happens at its moment: to read the clock is the most expensive thing in the life of an event.
-    const at = this.trampoline.cause?.at ?? this.now();
+    const at = this.trampoline.last?.at ?? this.now();
     const superseded = this.queue.offer(typeof event === 'string' ? { id: event } : event, at);
     this.go();
     if (superseded !== undefined) this.#supersede(superseded);

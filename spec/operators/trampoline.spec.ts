@@ -36,13 +36,13 @@ function opened(react?: (id: string, trampoline: Trampoline) => void) {
 describe('A5: a trampoline', () => {
   it('should know the last step as long as what it causes goes on, and no longer', () => {
     const causes: (string | undefined)[] = [];
-    const { trampoline } = opened((_, its) => causes.push(its.cause?.id));
-    causes.push(trampoline.cause?.id);
+    const { trampoline } = opened((_, its) => causes.push(its.last?.id));
+    causes.push(trampoline.last?.id);
     trampoline.push(step('a'));
     trampoline.push(step('b'));
-    trampoline.flush(() => causes.push(trampoline.cause?.id));
-    causes.push(trampoline.cause?.id);
-    trampoline.flush(() => causes.push(trampoline.cause?.id));
+    trampoline.flush(() => causes.push(trampoline.last?.id));
+    causes.push(trampoline.last?.id);
+    trampoline.flush(() => causes.push(trampoline.last?.id));
     expect(causes).toEqual([undefined, 'a', 'b', 'b', undefined, undefined]);
   });
 
