@@ -24,6 +24,7 @@ const alone = [
   'spec/lib/observability/*.spec.ts',
   'spec/lib/etcd/*.spec.ts',
   'spec/lib/postgres/*.spec.ts',
+  'spec/lib/view/*.spec.ts',
   'spec/operators/{load,process}.spec.ts',
 ];
 

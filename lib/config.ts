@@ -38,6 +38,11 @@ export interface Config extends ReconcileConfig {
    * Default `'cold'`: a replica that only waits asks nothing of anybody.
    */
   readonly standby?: 'cold' | 'warm' | undefined;
+  /**
+   * How many steps are remembered of each id that is not idle, and of the last 1,000 that were, for `inspect()`; an integer >= 0.
+   * Default 20: some six attempts, at a hundred bytes a step; 0: none, which costs nothing.
+   */
+  readonly history: number;
   /** Default {@link defaultObservability}. */
   readonly observability: Observability;
 }
@@ -61,13 +66,14 @@ export function settings(config: Partial<Config>): Settings {
   const { shards } = config;
   if (shards !== undefined) checkShards(shards, config);
   const reconcile = reconcileSettings(shards === undefined ? config : { ...config, workerCount: shards.count });
-  const { name, leaderElectionEnabled = true, leader, standby = 'cold', observability = defaultObservability() } = config;
+  const { name, leaderElectionEnabled = true, leader, standby = 'cold', history = 20, observability = defaultObservability() } = config;
   checkName('name', name);
   check('leaderElectionEnabled', leaderElectionEnabled, 'a boolean', typeof leaderElectionEnabled === 'boolean');
   if (leader !== undefined) checkObservableInput('leader', leader);
   check('standby', standby, "'cold' or 'warm'", standby === 'cold' || (standby as unknown) === 'warm');
+  check('history', history, 'an integer >= 0', Number.isInteger(history) && history >= 0);
   checkObservability('observability', observability);
-  return { ...reconcile, name, leaderElectionEnabled, leader, shards, standby, observability };
+  return { ...reconcile, name, leaderElectionEnabled, leader, shards, standby, history, observability };
 }
 
 /** A shard has one owner, and an id one shard: whatever else would say so is refused. */

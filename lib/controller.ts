@@ -26,17 +26,25 @@ import { checkCommand, type Command } from '../operators/command.js';
 import { check, checkFunction, checkId, checkObject, checkSignal } from '../operators/check.js';
 import type { Reconciler, Step, Trigger } from '../operators/types.js';
 import { whileLeading } from '../operators/while-leading.js';
-import type { Workqueue } from '../operators/workqueue.js';
 import { MulticastSubject } from './multicast-subject.js';
 import { type Config, type Settings, settings } from './config.js';
 import { type ControllerContext, controllerContext } from './controller-context.js';
 import { checkEventStreams, type EventStream, eventStream } from './event-stream.js';
 import { rememberUntil } from './remember-until.js';
-import { Notes } from './notes.js';
 import { Requests } from './requests.js';
 import { fromInput } from './from-input.js';
 import { SafeObservable } from './safe-observable.js';
-import { inspect, type Inspection } from './inspect.js';
+import {
+  type IdleId,
+  inspectAll,
+  inspectCounts,
+  Inspected,
+  type InspectedId,
+  inspectId,
+  type Inspection,
+  type InspectionOfCounts,
+} from './inspect.js';
+import { type InspectedIds, inspectIds, type InspectIdsConfig } from './inspect-ids.js';
 import { Leadership } from './leadership.js';
 import { OwnedShards } from './shards/owned-shards.js';
 import { safely } from './observability/safely.js';
@@ -86,8 +94,7 @@ export class Controller {
   readonly #shards: OwnedShards | undefined;
   readonly #completed = new Set<string>();
   readonly #changes = new Subject<StreamChange>();
-  readonly #queues: Workqueue[] = [];
-  readonly #notes = new Notes();
+  readonly #inspected: Inspected;
   readonly #commands = new Subject<Command>();
   /** Those that were given before `run`. */
   readonly #earlyCommands: Command[] = [];
@@ -102,7 +109,9 @@ export class Controller {
     checkEventStreams(streams);
     this.#reconciler = reconciler;
     this.#streams = streams;
-    const { logger } = this.#settings.observability;
+    const { history, observability } = this.#settings;
+    const { logger } = observability;
+    this.#inspected = new Inspected(history);
     const tell = safely((error: unknown) => {
       logger.error('An observer of the steps threw', { error });
     });
@@ -126,7 +135,7 @@ export class Controller {
     if (this.#hasRun) throw new Error('This controller has been run already; make a new one');
     this.#hasRun = true;
     const done = this.#loop(aborted(signal)).forEach((step) => {
-      this.#notes.enter(step);
+      this.#inspected.notes.enter(step);
       this.#requests.enter(step);
       this.#steps.next(step);
     });
@@ -213,9 +222,47 @@ export class Controller {
     this.#command({ kind: 'discard', id });
   }
 
-  /** What is ready, running, waiting and abandoned just now, and whether this process leads. */
-  inspect(): Inspection {
-    return inspect(this.#leadership.term !== undefined, this.#queues, this.#notes, [...this.#completed], this.#shards);
+  /**
+   * What is ready, running, waiting and abandoned just now, and whether this process leads. With very many ids in it that takes a while,
+   * in which the loop stands: `{ ids: false }` only counts, and {@link inspectIds} goes through them page by page.
+   *
+   * @throws TypeError if an argument is unusable
+   */
+  inspect(config?: { readonly ids?: true }): Inspection;
+  inspect(config: { readonly ids: boolean }): InspectionOfCounts;
+  inspect(config: { readonly ids?: boolean } = {}): Inspection | InspectionOfCounts {
+    checkObject('config', config);
+    const { ids = true } = config;
+    check('ids', ids, 'a boolean', typeof ids === 'boolean');
+    const { pauses } = this.#inspected.notes;
+    return {
+      ...inspectCounts(this.#leadership.term !== undefined, this.#inspected, [...this.#completed], this.#shards),
+      ...(ids && { ids: inspectAll(this.#inspected) }),
+      ...(ids && pauses.size > 0 && { pausedIds: Object.fromEntries(pauses) }),
+    };
+  }
+
+  /** What one id is doing, and what it has done; nothing if it is idle, not paused, and forgotten. */
+  inspectId(id: string): InspectedId | IdleId | undefined {
+    checkId('id', id);
+    return inspectId(id, this.#inspected);
+  }
+
+  /**
+   * A page of ids by name, by state, and by what is in them, with the number of all that match. It looks at all ids, but the loop goes on
+   * meanwhile.
+   *
+   * @throws TypeError if an argument is unusable, as a rejection
+   * @example
+   * let cursor: string | undefined;
+   * do {
+   *   const { ids, next } = await controller.inspectIds({ state: 'failing', cursor });
+   *   for (const { id, history } of ids) console.log(id, history.at(-1));
+   *   cursor = next;
+   * } while (cursor !== undefined);
+   */
+  inspectIds(config: InspectIdsConfig = {}): Promise<InspectedIds> {
+    return inspectIds(config, this.#inspected);
   }
 
   #command(command: Command): void {
@@ -250,7 +297,8 @@ export class Controller {
         (worker) => (shards === undefined ? this.#leadership.term?.term : shards.termOf(worker)),
         shards !== undefined,
       ),
-      inspector: (queue) => this.#queues.push(queue),
+      inspector: (queue) => this.#inspected.queues.push(queue),
+      history: this.#inspected.history,
     };
     const events = concat(this.#events(), this.#settled()).pipe(
       whileLeading(this.#settings.standby === 'warm' ? anewAfterLosses(leads) : leads),
@@ -307,7 +355,7 @@ export class Controller {
   #settled(): Observable<never> {
     return this.#steps.values.pipe(
       startWith(undefined),
-      filter(() => this.#queues.every(({ size, abandoned, resting }) => size === abandoned + resting)),
+      filter(() => this.#inspected.queues.every(({ size, abandoned, resting }) => size === abandoned + resting)),
       take(1),
       ignoreElements(),
     );

@@ -1,8 +1,10 @@
 import type { Counts, Snapshot, WorkerCounts } from '../operators/snapshots.js';
-import type { Reason } from '../operators/types.js';
+import type { Entry } from '../operators/entry.js';
+import { History } from '../operators/history.js';
+import type { Reason, Step } from '../operators/types.js';
 import type { Workqueue } from '../operators/workqueue.js';
 import type { ErrorDescription } from './describe-error.js';
-import type { Notes, Pause } from './notes.js';
+import { Notes, type Pause } from './notes.js';
 import type { OwnedShards } from './shards/owned-shards.js';
 
 /** One id that is not idle. */
@@ -28,6 +30,20 @@ export interface InspectedId {
   readonly paused?: Pause;
   /** The error that its last run failed with, and when, in ms on the scheduler's clock. */
   readonly lastError?: ErrorDescription & { readonly at: number };
+  /**
+   * Its last steps, oldest first, without their triggers; see `config.history`. Read when it is asked for, so it costs nothing before, and
+   * is no property of its own: a copy or JSON does not have it.
+   */
+  readonly history: readonly Step[];
+}
+
+/** An id that is idle, but paused, or not forgotten yet. */
+export interface IdleId {
+  readonly id: string;
+  readonly state: 'idle';
+  readonly paused?: Pause;
+  /** As that of an {@link InspectedId}. */
+  readonly history: readonly Step[];
 }
 
 /**
@@ -50,38 +66,82 @@ export interface Inspection extends Snapshot {
   readonly completed?: readonly string[];
 }
 
-/** Looks at the workqueues of a loop, with what its steps have said of it. */
-export function inspect(
+/** An {@link Inspection} without ids: it costs the same however many there are. */
+export type InspectionOfCounts = Omit<Inspection, 'ids' | 'pausedIds'>;
+
+/** What there is to be looked at in a loop. */
+export class Inspected {
+  readonly queues: Workqueue[] = [];
+  readonly notes = new Notes((step) => {
+    // The only steps of an id that its workqueue does not make.
+    this.history?.note(this.entryOf(step.id), step);
+  });
+  readonly history: History | undefined;
+
+  /** @param length - how many steps of each id are remembered */
+  constructor(length: number) {
+    this.history = length > 0 ? new History(length) : undefined;
+  }
+
+  entryOf(id: string): Entry | undefined {
+    for (const queue of this.queues) {
+      const entry = queue.entryOf(id);
+      if (entry !== undefined) return entry;
+    }
+    return undefined;
+  }
+}
+
+/** Counts the ids of a loop. */
+export function inspectCounts(
   leading: boolean,
-  queues: readonly Workqueue[],
-  notes: Notes,
+  { queues, notes }: Inspected,
   completed: readonly string[],
   shards?: OwnedShards,
-): Inspection {
-  const ids = queues.flatMap((queue) => Array.from(queue.entries, (entry) => inspected(entry, queue.worker, notes)));
-  const workers = queues
-    .map(({ worker }): WorkerCounts => ({ worker, ...counts(ids.filter((seen) => seen.worker === worker)) }))
-    .sort((a, b) => a.worker - b.worker);
+): InspectionOfCounts {
+  const workers = queues.map(countsOf).sort((a, b) => a.worker - b.worker);
+  const sum = (key: keyof Counts): number => workers.reduce((all, counts) => all + counts[key], 0);
   return {
     leading,
-    ...counts(ids),
+    ready: sum('ready'),
+    running: sum('running'),
+    waiting: sum('waiting'),
+    abandoned: sum('abandoned'),
     workers,
-    ids,
     ...(notes.loopPause !== undefined && { paused: notes.loopPause }),
-    ...(notes.pauses.size > 0 && { pausedIds: Object.fromEntries(notes.pauses) }),
     ...(shards !== undefined && { shards: { count: shards.count, owned: shards.held } }),
     ...(completed.length > 0 && { completed }),
   };
 }
 
-type InspectedEntry = Workqueue['entries'] extends Iterable<infer E> ? E : never;
+/** All ids that are not idle. */
+export function inspectAll(inspected: Inspected): readonly InspectedId[] {
+  return inspected.queues.flatMap((queue) => Array.from(queue.entries, (entry) => inspectEntry(entry, queue.worker, inspected)));
+}
 
-function inspected(entry: InspectedEntry, worker: number, notes: Notes): InspectedId {
+/** One id; nothing if it is idle, not paused, and forgotten. */
+export function inspectId(id: string, inspected: Inspected): InspectedId | IdleId | undefined {
+  const { queues, notes, history } = inspected;
+  for (const queue of queues) {
+    const entry = queue.entryOf(id);
+    if (entry !== undefined) return inspectEntry(entry, queue.worker, inspected);
+  }
+  const paused = notes.pauses.get(id);
+  const steps = history?.of(id, undefined, -1) ?? [];
+  if (paused === undefined && steps.length === 0) return undefined;
+  return withHistory({ id, state: 'idle' as const, ...(paused !== undefined && { paused }) }, () => steps);
+}
+
+function countsOf({ worker, size, ready, running, abandoned }: Workqueue): WorkerCounts {
+  return { worker, ready, running, waiting: size - ready - running - abandoned, abandoned };
+}
+
+function inspectEntry(entry: Readonly<Entry>, worker: number, { notes, history }: Inspected): InspectedId {
   const { id, state, attempt, reason, since, tick } = entry;
   const paused = notes.pauses.get(id);
   const heldBy = heldByOf(entry, paused !== undefined || notes.loopPause !== undefined);
   const lastError = notes.lastErrorOf(id);
-  return {
+  const row = {
     id,
     worker,
     state,
@@ -95,19 +155,18 @@ function inspected(entry: InspectedEntry, worker: number, notes: Notes): Inspect
     ...(paused !== undefined && { paused }),
     ...(lastError !== undefined && { lastError }),
   };
+  return withHistory(row, () => history?.of(id, entry, worker) ?? []);
 }
 
-function heldByOf({ state, hasFailed, counts }: InspectedEntry, isPaused: boolean): HeldBy | undefined {
+function withHistory<T extends object>(row: T, read: () => readonly Step[]): T & { readonly history: readonly Step[] } {
+  return Object.defineProperty(row, 'history', { get: read, enumerable: false }) as T & { readonly history: readonly Step[] };
+}
+
+function heldByOf({ state, hasFailed, counts }: Readonly<Entry>, isPaused: boolean): HeldBy | undefined {
   if (state === 'running') return undefined;
   if (state === 'abandoned') return 'promise';
   if (isPaused) return 'pause';
   if (state === 'ready') return 'queue';
   if (hasFailed) return 'retry';
   return counts === 'rest' ? 'cooldown' : 'requeue';
-}
-
-function counts(ids: readonly InspectedId[]): Counts {
-  const all = { ready: 0, running: 0, waiting: 0, abandoned: 0 };
-  for (const { state } of ids) all[state]++;
-  return all;
 }

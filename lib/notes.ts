@@ -1,4 +1,4 @@
-import type { Step } from '../operators/types.js';
+import type { Paused, Resumed, Step } from '../operators/types.js';
 import { describeError, type ErrorDescription } from './describe-error.js';
 
 /** Since when something is paused, in ms on the scheduler's clock, and why, if that was said. */
@@ -12,6 +12,9 @@ export class Notes {
   readonly #pauses = new Map<string, Pause>();
   readonly #failures = new Map<string, { readonly error: unknown; readonly at: number }>();
   #loopPause: Pause | undefined;
+
+  /** @param told - hears of the steps by which an id is paused and resumed */
+  constructor(readonly told: (step: Paused | Resumed) => void = () => undefined) {}
 
   /** The ids that are paused themselves. */
   get pauses(): ReadonlyMap<string, Pause> {
@@ -42,16 +45,21 @@ export class Notes {
         if (this.#failures.size > 0) this.#failures.delete(id);
         break;
       case 'paused':
-        this.#pause(id, { since: at, ...(step.why !== undefined && { why: step.why }) });
+        this.#pause(step, { since: at, ...(step.why !== undefined && { why: step.why }) });
         break;
       case 'resumed':
-        this.#pause(id, undefined);
+        this.#pause(step, undefined);
     }
   }
 
-  #pause(id: string, pause: Pause | undefined): void {
-    if (id === '') this.#loopPause = pause;
-    else if (pause === undefined) this.#pauses.delete(id);
+  #pause(step: Paused | Resumed, pause: Pause | undefined): void {
+    const { id } = step;
+    if (id === '') {
+      this.#loopPause = pause;
+      return;
+    }
+    if (pause === undefined) this.#pauses.delete(id);
     else this.#pauses.set(id, pause);
+    this.told(step);
   }
 }

@@ -89,6 +89,28 @@ export class IdIndex<T extends IdNode<T>> {
     return nodes.sort((a, b) => a.sequence - b.sequence);
   }
 
+  /**
+   * Calls `visit` with each node that is there all the while, once, as many buckets at a time as the returned function is told; it
+   * answers whether it is through. If the table was resized meanwhile, the walk begins anew with `restarted`.
+   */
+  walk(visit: (node: T) => void, restarted: () => void): (count: number) => boolean {
+    let walked = this.#buckets;
+    let at = 0;
+    return (count) => {
+      if (walked !== this.#buckets) {
+        walked = this.#buckets;
+        at = 0;
+        restarted();
+      }
+      for (const end = Math.min(at + count, walked.length); at < end; at++) {
+        for (let node = walked[at]; node !== undefined; node = node.nextInBucket) visit(node);
+      }
+      if (at < walked.length) return false;
+      for (const node of this.#overflow.values()) visit(node);
+      return true;
+    };
+  }
+
   #resize(length: number): void {
     const before = this.#buckets;
     const overflow = [...this.#overflow.values()];

@@ -61,7 +61,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
   constructor(
     readonly reconciler: Reconciler,
     worker: number,
-    { settings, trampoline, delays, Context, places, commands, broken: stopLoop }: LaneConfig,
+    { settings, trampoline, delays, Context, places, commands, broken: stopLoop, history }: LaneConfig,
     hasTerms = false,
   ) {
     this.settings = settings;
@@ -80,7 +80,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     const broken = (error: Error): void => {
       this.#failure = error;
     };
-    this.queue = new Workqueue(worker, settings, trampoline, arm, commands.pauses, broken, delays.clock);
+    this.queue = new Workqueue(worker, settings, trampoline, arm, commands.pauses, broken, delays.clock, history);
     this.tenure = hasTerms ? new Tenure(this) : undefined;
     this.#shutdown = new Shutdown(
       settings,

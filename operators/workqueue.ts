@@ -3,6 +3,7 @@ import type { ClockWatch } from './clock-watch.js';
 import { type Demand, Demands, merged } from './demand.js';
 import { Entry } from './entry.js';
 import { isTerminal, retryDelayOf } from './errors.js';
+import type { History } from './history.js';
 import { hashOf, IdIndex } from './id-index.js';
 import { fifo } from './orders/fifo.js';
 import type { ReadyQueue } from './orders/ready-queue.js';
@@ -51,6 +52,7 @@ export class Workqueue {
   readonly #demands = new Demands();
   readonly #ticks: TickGrid<Entry>;
   #running = 0;
+  #readyCount = 0;
   #readyByEvent = 0;
   #waiting = 0;
   #resting = 0;
@@ -75,6 +77,7 @@ export class Workqueue {
       throw error;
     },
     clock?: ClockWatch,
+    readonly history?: History,
   ) {
     this.#ticks = new TickGrid(config.delayResolution, arm, clock);
     this.#ready = new ReadyIds(this.#entries, config.order ?? fifo, (why, cause) => {
@@ -102,6 +105,11 @@ export class Workqueue {
     return this.#running;
   }
 
+  /** How many ids are ready. */
+  get ready(): number {
+    return this.#readyCount;
+  }
+
   /** Whether `start` may have something to start. */
   get hasReady(): boolean {
     return !this.#ready.isEmpty && !this.pauses.all;
@@ -109,6 +117,16 @@ export class Workqueue {
 
   get entries(): Iterable<Readonly<Entry>> {
     return this.#entries.values();
+  }
+
+  /** Unless it is idle. */
+  entryOf(id: string): Entry | undefined {
+    return this.#entries.get(id);
+  }
+
+  /** Shows all that are there, bit by bit; see {@link IdIndex.walk}. */
+  walk(visit: (entry: Entry) => void, restarted: () => void): (buckets: number) => boolean {
+    return this.#entries.walk(visit, restarted);
   }
 
   /**
@@ -132,7 +150,9 @@ export class Workqueue {
         if (trigger.force === true) this.#ready.force(known);
       }
     } else if (!this.#offerPaused(known, trigger, hash, demand, at)) return undefined;
-    this.steps.push({ kind: 'merged', id, worker: this.worker, at, trigger });
+    const step = { kind: 'merged', id, worker: this.worker, at, trigger } as const;
+    this.history?.enterEvent((known ?? this.#entries.get(id, hash)) as Entry, step);
+    this.steps.push(step);
     return known?.state === 'running' && demand.priority >= 0 ? known : undefined;
   }
 
@@ -147,8 +167,11 @@ export class Workqueue {
     this.#uncount(entry);
     entry.state = 'running';
     entry.since = at;
+    this.#readyCount--;
     this.#running++;
-    this.steps.push({ kind: 'started', id, worker: this.worker, at, attempt, reason, streams, waited });
+    const step = { kind: 'started', id, worker: this.worker, at, attempt, reason, streams, waited } as const;
+    this.history?.enterStarted(entry, step);
+    this.steps.push(step);
     return entry;
   }
 
@@ -164,7 +187,9 @@ export class Workqueue {
       this.#requeue(entry, attempt, took, requeueDelay, at);
       return;
     }
-    this.steps.push({ kind: 'succeeded', id, worker: this.worker, at, attempt, took });
+    const step = { kind: 'succeeded', id, worker: this.worker, at, attempt, took } as const;
+    this.history?.enterSucceeded(entry, step);
+    this.steps.push(step);
     this.#dropDiscardedMark(entry, at);
     if (cooldown > 0 && ending === undefined) this.#join(entry, this.#rest(entry, cooldown, at));
     this.#proceed(entry, at);
@@ -181,10 +206,10 @@ export class Workqueue {
     const reason = this.#whyDropped(entry, failures, failed);
     if (reason === undefined) {
       const delay = this.#retry(entry, failures, failed, at, open);
-      if (failure === 'superseded') this.steps.push({ kind: 'requeued', id, worker, at, attempt, took, delay, failure });
-      else this.steps.push({ kind: 'requeued', id, worker, at, attempt, took, delay, failure, error });
+      if (failure === 'superseded') this.#tell(entry, { kind: 'requeued', id, worker, at, attempt, took, delay, failure });
+      else this.#tell(entry, { kind: 'requeued', id, worker, at, attempt, took, delay, failure, error });
     } else {
-      this.steps.push({ kind: 'dropped', id, worker, at, attempt, took, reason, failure, error });
+      this.#tell(entry, { kind: 'dropped', id, worker, at, attempt, took, reason, failure, error });
       this.#forget(entry);
       this.#dropDiscardedMark(entry, at);
       if (this.#closing !== undefined) this.#dropDirty(entry, this.#closing, at);
@@ -209,7 +234,7 @@ export class Workqueue {
   /** The promise of an abandoned run has settled: what was held up may go on. */
   release(entry: Entry, at: number): void {
     this.#abandoned--;
-    this.steps.push({ kind: 'released', id: entry.id, worker: this.worker, at });
+    this.#tell(entry, { kind: 'released', id: entry.id, worker: this.worker, at });
     entry.state = 'waiting';
     this.#proceed(entry, at);
   }
@@ -277,7 +302,7 @@ export class Workqueue {
     const took = this.#ended(entry, at);
     const { id, attempt } = entry;
     const reason = this.#closing ?? 'stopped';
-    this.steps.push({ kind: 'dropped', id, worker: this.worker, at, attempt, took, reason });
+    this.#tell(entry, { kind: 'dropped', id, worker: this.worker, at, attempt, took, reason });
     this.#forget(entry);
     this.#dropDiscardedMark(entry, at);
     this.#dropDirty(entry, reason, at);
@@ -287,7 +312,10 @@ export class Workqueue {
   /** Nobody waits any longer for what is still running or abandoned. */
   giveUp(at: number): void {
     this.close(this.#closing ?? 'stopped', at);
-    for (const entry of this.#entries.values()) if (entry.state === 'running') this.cut(entry, at, false);
+    for (const entry of this.#entries.values()) {
+      if (entry.state === 'running') this.cut(entry, at, false);
+      else this.history?.leave(entry);
+    }
     this.#entries.clear();
     this.#abandoned = 0;
   }
@@ -297,7 +325,7 @@ export class Workqueue {
     const { id } = trigger;
     const isForced = trigger.force === true;
     if (!isForced && this.#isFull()) {
-      this.#reject(trigger, 'full', at);
+      this.#reject(known, trigger, 'full', at);
       return;
     }
     const entry = known ?? new Entry(id, hash);
@@ -307,13 +335,15 @@ export class Workqueue {
     if (isForced) entry.of.isForced = true;
     else this.#count(entry);
     this.#makeReady(entry, 'event', at);
-    this.steps.push({ kind: 'enqueued', id, worker: this.worker, at, reason: 'event', trigger });
+    const step = { kind: 'enqueued', id, worker: this.worker, at, reason: 'event', trigger } as const;
+    this.history?.enterEnqueued(entry, step);
+    this.steps.push(step);
   }
 
   /** An event for a paused id: a mark that counts as the event of an idle id does (C1). @returns whether it was taken */
   #offerPaused(known: Entry | undefined, trigger: Trigger, hash: number, demand: Demand, at: number): boolean {
     if (trigger.force === true || (known === undefined && this.#isFull())) {
-      this.#reject(trigger, trigger.force === true ? 'paused' : 'full', at);
+      this.#reject(known, trigger, trigger.force === true ? 'paused' : 'full', at);
       return false;
     }
     if (known === undefined) {
@@ -348,8 +378,10 @@ export class Workqueue {
     return this.#readyByEvent >= this.config.workerQueueSize;
   }
 
-  #reject(trigger: Trigger, reason: 'full' | 'paused', at: number): void {
-    this.steps.push({ kind: 'rejected', id: trigger.id, worker: this.worker, at, reason, trigger });
+  #reject(known: Entry | undefined, trigger: Trigger, reason: 'full' | 'paused', at: number): void {
+    const step = { kind: 'rejected', id: trigger.id, worker: this.worker, at, reason, trigger } as const;
+    if (known !== undefined) this.history?.enterEvent(known, step);
+    this.steps.push(step);
   }
 
   /**
@@ -398,13 +430,16 @@ export class Workqueue {
   #enqueue(entry: Entry, reason: Reason, at: number): void {
     this.#unwait(entry);
     this.#makeReady(entry, reason, at);
-    this.steps.push({ kind: 'enqueued', id: entry.id, worker: this.worker, at, reason });
+    const step = { kind: 'enqueued', id: entry.id, worker: this.worker, at, reason } as const;
+    this.history?.enterEnqueued(entry, step);
+    this.steps.push(step);
   }
 
   #makeReady(entry: Entry, reason: Reason, at: number): void {
     entry.state = 'ready';
     entry.reason = reason;
     entry.since = at;
+    this.#readyCount++;
     this.#ready.push(entry);
   }
 
@@ -536,10 +571,10 @@ export class Workqueue {
       const delay = Math.max(requeueDelay, cooldown);
       if (cooldown > 0) this.#rest(entry, cooldown, at);
       this.#wait(entry, 'requeue', this.#ticks.after(delay, at));
-      this.steps.push({ kind: 'requeued', id, worker, at, attempt, took, delay });
+      this.#tell(entry, { kind: 'requeued', id, worker, at, attempt, took, delay });
     } else {
-      this.#entries.remove(entry);
-      this.steps.push({ kind: 'dropped', id, worker, at, attempt, took, reason: 'delay_queue_full' });
+      this.#tell(entry, { kind: 'dropped', id, worker, at, attempt, took, reason: 'delay_queue_full' });
+      this.#leaveIndex(entry);
     }
   }
 
@@ -578,23 +613,26 @@ export class Workqueue {
   }
 
   /** What a mark is told that nobody serves: the first attempt of a new story that is not begun. */
-  #pushDropped({ id }: Entry, reason: Dropped['reason'], at: number): void {
+  #pushDropped(entry: Entry, reason: Dropped['reason'], at: number): void {
+    const { id } = entry;
     const { worker } = this;
-    this.steps.push({ kind: 'enqueued', id, worker, at, reason: 'event' });
-    this.steps.push({ kind: 'dropped', id, worker, at, attempt: 1, reason });
+    this.#tell(entry, { kind: 'enqueued', id, worker, at, reason: 'event' });
+    this.#tell(entry, { kind: 'dropped', id, worker, at, attempt: 1, reason });
   }
 
   /** All that an id that does not run has to do is dropped; what is abandoned stays so until its promise has settled (S1). */
   #drop(entry: Entry, reason: Dropped['reason'], at: number): void {
     if (entry.state === 'ready' || entry.counts === 'waiting') {
-      this.steps.push({ kind: 'dropped', id: entry.id, worker: this.worker, at, attempt: entry.attempt, reason });
+      this.#tell(entry, { kind: 'dropped', id: entry.id, worker: this.worker, at, attempt: entry.attempt, reason });
     }
     this.#leaveTick(entry);
     this.#uncount(entry);
     this.#forget(entry);
+    if (entry.state === 'ready') this.#readyCount--;
+    if (entry.state !== 'abandoned') entry.state = 'waiting';
     this.#dropDirty(entry, reason, at);
     if (entry.special !== undefined) entry.special.isForced = false;
-    if (entry.state !== 'abandoned') this.#entries.remove(entry);
+    if (entry.state !== 'abandoned') this.#leaveIndex(entry);
   }
 
   #dropAll(reason: Dropped['reason'], at: number): void {
@@ -613,7 +651,17 @@ export class Workqueue {
   #remove(entry: Entry): void {
     if (entry.counts !== undefined) this.#uncount(entry);
     this.#forgetHold(entry);
+    this.#leaveIndex(entry);
+  }
+
+  #leaveIndex(entry: Entry): void {
     this.#entries.remove(entry);
+    this.history?.leave(entry);
+  }
+
+  #tell(entry: Entry, step: Step): void {
+    this.history?.enter(entry, step);
+    this.steps.push(step);
   }
 
   /** After a run that did not succeed: held while its promise is open, forgotten if nothing is left of it (B3). */
@@ -621,9 +669,9 @@ export class Workqueue {
     if (open) {
       entry.state = 'abandoned';
       this.#abandoned++;
-      this.steps.push({ kind: 'abandoned', id: entry.id, worker: this.worker, at });
+      this.#tell(entry, { kind: 'abandoned', id: entry.id, worker: this.worker, at });
     } else if (entry.state === 'running') {
-      this.#entries.remove(entry);
+      this.#leaveIndex(entry);
     } else if (entry.isForced) {
       this.#proceed(entry, at);
     }

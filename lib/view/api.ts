@@ -71,7 +71,7 @@ export interface ChartBucket {
 
 /** An id as `inspect()` has it, or an idle one that is paused or has a history. */
 export type IdRow =
-  | (InspectedId & { readonly cut?: true })
+  | (Omit<InspectedId, 'history'> & { readonly cut?: true })
   | {
       readonly id: string;
       readonly worker?: number;

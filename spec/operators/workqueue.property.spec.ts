@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type Backoff, byPriority, constant, exponential, RetryError, type Step, TerminalError, type Trigger } from 'kreconciler/operators';
 import type { WorkqueueConfig } from '../../operators/workqueue.js';
 import { expect, it } from 'vitest';
-import { DrivenWorkqueue, RESOLUTION } from '../support/driven-workqueue.js';
+import { DrivenWorkqueue, REMEMBERED, RESOLUTION } from '../support/driven-workqueue.js';
 import { brokenLaws } from '../support/workqueue-laws.js';
 import { WorkqueueModel } from '../support/workqueue-model.js';
 
@@ -79,6 +79,8 @@ class Pair {
   readonly driven: DrivenWorkqueue;
   readonly model: WorkqueueModel;
   #offers = 0;
+  /** Refused, and no history has them: their ids were idle. */
+  readonly #refused = new Set<Trigger>();
   /** Its sources have been let go (P2). */
   #stopped = false;
 
@@ -113,6 +115,7 @@ class Pair {
         const { does, ...asked } = command;
         const trigger = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined)) as unknown as Trigger;
         this.#offers++;
+        if (!model.ids.has(trigger.id)) this.#refused.add(trigger);
         equal(`supersedes, by ${does}`, driven.queue.offer(trigger, at)?.id === trigger.id, model.offer(trigger, at));
         break;
       }
@@ -207,6 +210,7 @@ class Pair {
   /** Lets everything come to its end, as a loop does whose sources are complete. */
   drain(): void {
     const { driven, model } = this;
+    this.#compareHistories();
     this.do({ does: 'resume', id: undefined });
     for (const id of [...model.paused]) this.do({ does: 'resume', id: id as 'a' });
     for (let left = 1000; model.ids.size > 0; left--) {
@@ -222,9 +226,22 @@ class Pair {
       { size, abandoned, running, hasReady, armed: driven.armed.size },
       { size: 0, abandoned: 0, running: 0, hasReady: false, armed: 0 },
     );
+    this.#compareHistories();
     const events = driven.steps.filter(({ trigger }) => trigger !== undefined);
     equal('A1: steps of events', events.length, this.#offers);
     equal('broken laws', brokenLaws(driven.steps, this.config, true, this.concurrency, this.isPlain), []);
+  }
+
+  /** The last steps of each id, idle or not. */
+  #compareHistories(): void {
+    const { driven } = this;
+    for (const id of ['a', 'b', 'c', 'd']) {
+      const steps = driven.steps.filter(
+        (step) => step.id === id && !(step.kind === 'rejected' && step.trigger !== undefined && this.#refused.has(step.trigger)),
+      );
+      const history = driven.history.of(id, driven.queue.entryOf(id), 0);
+      equal(`history of ${id}`, history, steps.slice(-REMEMBERED).map(withoutTrigger));
+    }
   }
 
   #advance(ms: number): void {
@@ -247,6 +264,7 @@ class Pair {
         size: queue.size,
         running: driven.allRunning.map(({ id }) => id).sort(),
         resting: queue.resting,
+        ready: queue.ready,
         hasReady: queue.hasReady,
         abandoned: queue.abandoned,
       },
@@ -255,6 +273,7 @@ class Pair {
         size: model.ids.size,
         running: model.running.sort(),
         resting: model.resting,
+        ready: [...model.ids.values()].filter(({ state }) => state === 'ready').length,
         hasReady: model.hasReady,
         abandoned: model.abandoned.length,
       },
@@ -283,6 +302,10 @@ class Pair {
 
 function stateOf(ids: Iterable<{ readonly id: string; readonly state: string }>): Record<string, string> {
   return Object.fromEntries([...ids].map(({ id, state }) => [id, state]));
+}
+
+function withoutTrigger({ trigger, ...step }: Step): unknown {
+  return step;
 }
 
 function byId(steps: readonly Step[]): Step[] {

@@ -1,4 +1,5 @@
 import { constant, type Step, type Trigger } from 'kreconciler/operators';
+import { History } from '../../operators/history.js';
 import { Pauses } from '../../operators/pauses.js';
 import { Workqueue, type WorkqueueConfig } from '../../operators/workqueue.js';
 import type { Tick } from '../../operators/tick-grid.js';
@@ -7,12 +8,16 @@ import type { Entry } from '../../operators/entry.js';
 /** The resolution of a {@link DrivenWorkqueue} unless it is given another. */
 export const RESOLUTION = 100;
 
+/** How many steps of an id its history has. */
+export const REMEMBERED = 5;
+
 /** A workqueue driven by hand: its clock stands still until it is told to go on, and its steps are kept in an array. */
 export class DrivenWorkqueue {
   readonly queue: Workqueue;
   readonly steps: Step[] = [];
   readonly armed = new Set<Tick<Entry>>();
   readonly pauses = new Pauses();
+  readonly history = new History(REMEMBERED);
   /** By id: what was cut off and has not settled. */
   readonly open = new Map<string, Entry>();
   now = 0;
@@ -31,6 +36,9 @@ export class DrivenWorkqueue {
         };
       },
       this.pauses,
+      undefined,
+      undefined,
+      this.history,
     );
   }
 
