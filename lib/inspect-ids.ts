@@ -115,5 +115,5 @@ class Smallest {
 
 /** Of the event loop, not of a clock. */
 function turn(): Promise<unknown> {
-  return firstValueFrom(timer(0, asyncScheduler));
+  return firstValueFrom(timer(0, asyncScheduler), { defaultValue: undefined });
 }

@@ -195,6 +195,12 @@ describe('lib/README.md', () => {
       ['web', 'running', undefined],
       ['db', 'ready', undefined],
     ]);
+    await ran('history', { controller, console: { log } });
+    expect(log.mock.calls.slice(2)).toEqual([
+      [expect.any(Number), 'enqueued'],
+      [expect.any(Number), 'started'],
+      [0, [], 0, undefined],
+    ]);
     stop.abort();
     await vi.advanceTimersByTimeAsync(30_000);
     await running;

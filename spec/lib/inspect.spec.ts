@@ -1,6 +1,6 @@
-import { NEVER, Subject } from 'rxjs';
+import { Subject } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { constant, Controller, noopLogger, observability, type Step } from 'kreconciler';
+import { constant, Controller, type Step } from 'kreconciler';
 import { controlled } from '../support/controlled.js';
 
 const working = { leaderElectionEnabled: false };

@@ -102,6 +102,30 @@ describe('IdIndex', () => {
     expect(looks).toBeLessThan(1000 * 100);
   });
 
+  it('V4 should show bit by bit what is there all the while, once, though the table grows and shrinks meanwhile', () => {
+    const { index, nodes } = filled(ids(1000), undefined);
+    const collided = ids(40).map((name) => new Node(`x${name}`, 7));
+    for (const node of collided) index.add(node);
+    let seen: Node[] = [];
+    let restarts = 0;
+    const walk = index.walk(
+      (node) => seen.push(node),
+      () => {
+        restarts++;
+        seen = [];
+      },
+    );
+    const more = ids(5000).map((name) => new Node(`y${name}`));
+    for (let i = 0; !walk(100); i++) {
+      if (i === 3) for (const node of more) index.add(node);
+      if (i === 20) for (const node of more) index.remove(node);
+      if (i === 22) index.remove(nodes[0]!);
+    }
+    expect(restarts).toBeGreaterThan(0);
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(seen).toEqual(expect.arrayContaining([...nodes.slice(1), ...collided]));
+  });
+
   it('should agree with a Map, whatever collides', () => {
     const command = fc.record({
       verb: fc.constantFrom('add', 'add', 'add', 'remove', 'remove', 'clear' as const),

@@ -304,8 +304,10 @@ function stateOf(ids: Iterable<{ readonly id: string; readonly state: string }>)
   return Object.fromEntries([...ids].map(({ id, state }) => [id, state]));
 }
 
-function withoutTrigger({ trigger, ...step }: Step): unknown {
-  return step;
+function withoutTrigger(step: Step): unknown {
+  const copy = { ...step };
+  delete copy.trigger;
+  return copy;
 }
 
 function byId(steps: readonly Step[]): Step[] {
