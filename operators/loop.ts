@@ -1,6 +1,7 @@
 import {
   catchError,
   concat,
+  concatWith,
   defer,
   EMPTY,
   merge,
@@ -23,6 +24,7 @@ import { lane } from './lane.js';
 import type { LaneConfig, LaneExtras } from './lane-config.js';
 import { toObservable } from './observable-input.js';
 import { Places } from './places.js';
+import { Router } from './router.js';
 import { trampolined } from './trampolined.js';
 import type { Reconciler, Step, Trigger } from './types.js';
 
@@ -67,14 +69,15 @@ export function loop<T>(
   return loopWith(settings, compose);
 }
 
-/** {@link loop} whose contexts can be extended and workqueues looked at. */
+/** {@link loop} with a router, whose contexts can be extended and workqueues looked at. */
 export function loopWith<T>(
   settings: ReconcileSettings,
-  compose: (events: Observable<T>, parts: LoopParts) => Observable<unknown>,
+  compose: (events: Observable<T>, parts: LoopParts, router: Router) => Observable<unknown>,
   extras?: LaneExtras,
 ): OperatorFunction<T, Step> {
   return (source) =>
     trampolined((trampoline) => {
+      const router = new Router(settings, trampoline);
       const failures: unknown[] = [];
       const failed = new Subject<void>();
       const fail = (error: unknown): void => {
@@ -89,10 +92,10 @@ export function loopWith<T>(
             return EMPTY;
           }),
         );
-      const reset = toObservable(settings.reset).pipe(stopOnError, heardByAll(trampoline), share({ resetOnComplete: false }));
+      const reset = toObservable(settings.reset).pipe(stopOnError, heardByAll(trampoline, router), share({ resetOnComplete: false }));
       const stop = merge(failed, toObservable(settings.stop).pipe(stopOnError)).pipe(
         take(1),
-        heardByAll(trampoline),
+        heardByAll(trampoline, router),
         // Said again to a lane that is born after it, which must not begin.
         share({ connector: () => new ReplaySubject(1), resetOnComplete: false }),
       );
@@ -114,15 +117,17 @@ export function loopWith<T>(
       );
       const events = toObservable(source).pipe(
         stopOnError,
+        concatWith(router.routed),
         // Before the lanes: the source is let go first (P2).
         takeUntil(stop),
       );
-      const lanes = compose(events, {
+      const parts: LoopParts = {
         lane: (reconciler, worker, terms) => lane(reconciler, worker, config, terms),
         emit: (step) => {
           trampoline.emit(step);
         },
-      });
+      };
+      const lanes = compose(events, parts, router);
       return using(
         // From the start to the end, whether or not there is a source or a lane to hear them.
         () => merge(stop, reset, obeyed).subscribe(),

@@ -4,7 +4,6 @@ import { checkFunction } from './check.js';
 import { UnicastSubject } from './unicast-subject.js';
 import type { LaneExtras } from './lane-config.js';
 import { loopWith } from './loop.js';
-import { route } from './route.js';
 import type { Reconciler, Step, Trigger } from './types.js';
 
 /**
@@ -29,9 +28,6 @@ export function reconcile(reconciler: Reconciler, config?: ReconcileConfig): Ope
   return reconcileWith(reconciler, reconcileSettings(config));
 }
 
-/** The group of what was rejected, to which nobody listens. */
-const NOWHERE = -1;
-
 /** {@link reconcile} for settings that are checked already, whose contexts can be extended and workqueues looked at. */
 export function reconcileWith(
   reconciler: Reconciler,
@@ -40,19 +36,11 @@ export function reconcileWith(
 ): OperatorFunction<string | Trigger, Step> {
   return loopWith<string | Trigger>(
     settings,
-    (events, { lane, emit }) =>
+    (events, { lane }, router) =>
       events.pipe(
-        groupBy(
-          // By the bounded lane number, never by id: a group is kept for ever.
-          (event) => {
-            const routed = route(event, settings);
-            if (typeof routed === 'number') return routed;
-            emit(routed);
-            return NOWHERE;
-          },
-          { connector: () => new UnicastSubject() },
-        ),
-        mergeMap((group) => (group.key === NOWHERE ? EMPTY : group.pipe(lane(reconciler, group.key)))),
+        // By the bounded lane number, never by id: a group is kept for ever. Nobody listens to that of what was rejected.
+        groupBy((event) => router.route(event), { connector: () => new UnicastSubject() }),
+        mergeMap((group) => (group.key === undefined ? EMPTY : group.pipe(lane(reconciler, group.key)))),
       ),
     extras,
   );

@@ -37,6 +37,11 @@ export class Trampoline extends SerializedObserver<Step> {
     return this.subscriber.closed;
   }
 
+  /** Asks for a turn, which is taken at the next flush. */
+  ask(turn: () => void): void {
+    this.#turns.push(turn);
+  }
+
   /** Delivers what was pushed, and takes the turns that this or others ask for, unless further up the stack someone does. */
   flush(turn?: () => void): void {
     if (turn !== undefined) this.#turns.push(turn);

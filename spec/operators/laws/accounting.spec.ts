@@ -87,6 +87,40 @@ describe('A1: an event yields exactly one of enqueued, merged, rejected', () => 
     rig.steps.flatMap(({ trigger }) => trigger ?? []).forEach((trigger, i) => expect(trigger).toBe(events[i]));
   });
 
+  describe.each<[string, ReconcileConfig, string]>([
+    ['routes it', {}, 'enqueued web'],
+    ['refuses it', { workerHasher: () => -1 }, 'rejected web unrouted'],
+  ])('by a hasher that %s', (_, { workerHasher = () => 0 }, first) => {
+    it.each(Object.entries(ends))('A1 should answer an event while whose routing the loop is %s', (_end, end) => {
+      for (const before of [[], ['db']]) {
+        const hasher = (id: string): number => {
+          if (id === 'db') return 0;
+          end(rig);
+          return workerHasher(id, 1);
+        };
+        const rig: Rig = new Rig(() => undefined, { workerHasher: hasher });
+        rig.trigger(...before, 'web');
+        rig.clock.advance(100);
+        expect(rig.told().filter((step) => step.includes('web'))[0]).toBe(first);
+        expect(rig.end).toBeDefined();
+        expect(rig.told().filter((step) => /^(enqueued|rejected)/.test(step))).toHaveLength(before.length + 1);
+        expect(rig.left).toEqual(NOTHING_LEFT);
+      }
+    });
+  });
+
+  test('A1 should answer an event that is sent while another one is routed', () => {
+    const hasher = (id: string): number => {
+      if (id === 'web') rig.trigger('db');
+      if (id === 'db') rig.events.complete();
+      return 0;
+    };
+    const rig: Rig = new Rig(() => undefined, { workerHasher: hasher });
+    rig.trigger('web');
+    expect(rig.told('enqueued')).toEqual(['enqueued db', 'enqueued web']);
+    expect(rig.end).toBe('completed');
+  });
+
   test('A1 should give a bare string the trigger that it is short for', () => {
     const rig: Rig = new Rig(() => undefined);
     rig.trigger('a');
