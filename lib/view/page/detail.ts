@@ -1,4 +1,5 @@
 import type { Action, IdDetails, StepMessage } from '../api.js';
+import { ActionButton, sensible } from './action-button.js';
 import type { Ask } from './ask.js';
 import { el, find, setAttribute, setHidden, setText } from './dom.js';
 import { clock, details, duration, errorText, moment } from './format.js';
@@ -19,7 +20,7 @@ export class DetailView {
   readonly #section = find('detail', HTMLElement);
   readonly #title = el('h2', { id: 'detail-title', tabindex: -1 });
   readonly #chip = el('span', { class: 'chip' });
-  readonly #buttons: Readonly<Record<Action, HTMLButtonElement>>;
+  readonly #buttons: readonly ActionButton[];
   readonly #list = el('dl', { class: 'facts' });
   readonly #facts = new Keyed<Fact>(this.#list, ({ label }) => label, fact);
   readonly #failure = el('p', { class: 'failure' });
@@ -51,25 +52,20 @@ export class DetailView {
     readonly router: Router,
     ask: Ask,
   ) {
-    const button = (action: Action, text: string, isDangerous = false): HTMLButtonElement => {
-      const element = el('button', { type: 'button', class: `button${isDangerous ? ' danger' : ''}`, hidden: true }, text);
-      element.addEventListener('click', () => {
-        ask.open(action, this.router.now.id);
-      });
-      return element;
-    };
-    this.#buttons = {
-      run: button('run', 'Run now'),
-      pause: button('pause', 'Pause'),
-      resume: button('resume', 'Resume'),
-      discard: button('discard', 'Discard', true),
-    };
+    const button = (texts: Partial<Record<Action, string>>): ActionButton => new ActionButton(texts, ask, () => router.now.id);
+    this.#buttons = [button({ run: 'Run now' }), button({ pause: 'Pause', resume: 'Resume' }), button({ discard: 'Discard' })];
     const close = el('button', { type: 'button', class: 'button' }, 'Close');
     close.addEventListener('click', () => {
       this.close();
     });
     this.#section.append(
-      el('div', { class: 'detail-head' }, this.#title, this.#chip, el('div', { class: 'actions' }, ...Object.values(this.#buttons), close)),
+      el(
+        'div',
+        { class: 'detail-head' },
+        this.#title,
+        this.#chip,
+        el('div', { class: 'actions' }, ...this.#buttons.map(({ element }) => element), close),
+      ),
       this.#list,
       this.#failure,
       this.#marbles,
@@ -114,9 +110,7 @@ export class DetailView {
     setText(this.#chip, label);
     setAttribute(this.#chip, 'data-tone', tone);
     setAttribute(this.#section, 'data-tone', tone);
-    this.#offer(
-      row.paused === undefined ? actions.filter((action) => action !== 'resume') : actions.filter((action) => action !== 'pause'),
-    );
+    this.#offer(sensible(actions, row.paused !== undefined));
     this.#facts.show(factsOf(row, at));
     const error = full?.lastError;
     setHidden(this.#failure, error === undefined);
@@ -152,16 +146,7 @@ export class DetailView {
   }
 
   #offer(actions: readonly Action[]): void {
-    for (const [action, button] of Object.entries(this.#buttons)) {
-      const isOffered = actions.includes(action as Action);
-      const hadFocus = document.activeElement === button;
-      setHidden(button, !isOffered);
-      if (!isOffered && hadFocus) {
-        const other = action === 'pause' ? this.#buttons.resume : this.#buttons.pause;
-        setHidden(other, !actions.includes(action === 'pause' ? 'resume' : 'pause'));
-        (other.hidden ? this.#title : other).focus({ preventScroll: true });
-      }
-    }
+    for (const button of this.#buttons) button.offer(actions);
   }
 
   /** Drawn anew each time, for time goes on; who has scrolled back is left there. */

@@ -1,5 +1,5 @@
 import { type Observable, switchMap, tap } from 'rxjs';
-import type { Action, Overview } from '../api.js';
+import { ActionButton, sensible } from './action-button.js';
 import { ChartsView } from './charts.js';
 import { el, find, setAttribute, setHidden, setText } from './dom.js';
 import { OverviewView } from './overview.js';
@@ -19,22 +19,8 @@ export function loop(shell: Shell): Observable<unknown> {
   }));
   nav.append(...links.map(({ link }) => link));
   setHidden(nav, controllers.length < 2);
-  const buttons = (['pause', 'resume'] as const).map((action: Action) => {
-    const text = action === 'pause' ? 'Pause the loop' : 'Resume the loop';
-    const button = el('button', { type: 'button', class: 'button', hidden: true }, text);
-    button.addEventListener('click', () => {
-      ask.open(action, undefined);
-    });
-    return { action, button };
-  });
-  find('loop-actions', HTMLElement).append(...buttons.map(({ button }) => button));
-
-  const offer = ({ paused, actions }: Overview): void => {
-    const hadFocus = buttons.some(({ button }) => button === document.activeElement);
-    const offered = paused === undefined ? 'pause' : 'resume';
-    for (const { action, button } of buttons) setHidden(button, action !== offered || !actions.includes(action));
-    if (hadFocus) buttons.find(({ action }) => action === offered)?.button.focus();
-  };
+  const button = new ActionButton({ pause: 'Pause the loop', resume: 'Resume the loop' }, ask, () => undefined);
+  find('loop-actions', HTMLElement).append(button.element);
 
   return name.pipe(
     tap((shown) => {
@@ -42,7 +28,7 @@ export function loop(shell: Shell): Observable<unknown> {
       setText(title, shown);
       document.title = `${shown} · kreconciler`;
       for (const view of views) view.clear();
-      for (const { button } of buttons) setHidden(button, true);
+      button.offer([]);
     }),
     switchMap((shown) => polled(() => shell.server(shown).overview(), EVERY, ask.answered)),
     tap((answered) => {
@@ -52,7 +38,7 @@ export function loop(shell: Shell): Observable<unknown> {
         return;
       }
       for (const view of views) view.show(answered.value);
-      offer(answered.value);
+      button.offer(sensible(answered.value.actions, answered.value.paused !== undefined));
     }),
   );
 }

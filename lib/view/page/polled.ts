@@ -34,23 +34,31 @@ const REST = 9;
 /**
  * Asks for `load` again and again while the page can be seen. What fails is told, and asked for again.
  *
- * @param every - ms from an answer to the next question; longer where answers take long
+ * @param every - ms from an answer to the next question, or how to tell by the answer; longer where answers take long
  * @param sooner - when it emits, the next question is asked at once
  */
-export function polled<T>(load: () => Observable<T>, every: number, sooner: Observable<unknown> = NEVER): Observable<Answered<T>> {
+export function polled<T>(
+  load: () => Observable<T>,
+  every: number | ((answered: Answered<T>) => number),
+  sooner: Observable<unknown> = NEVER,
+): Observable<Answered<T>> {
   return visible.pipe(
     switchMap((isVisible) => {
       if (!isVisible) return EMPTY;
       let asked = 0;
       let took = 0;
+      let pause = 0;
       return defer(() => {
         asked = asyncScheduler.now();
         return load().pipe(
           map((value): Answered<T> => ({ value })),
           catchError((error: unknown) => of<Answered<T>>({ error })),
-          tap({ complete: () => (took = asyncScheduler.now() - asked) }),
+          tap({
+            next: (answered) => (pause = typeof every === 'number' ? every : every(answered)),
+            complete: () => (took = asyncScheduler.now() - asked),
+          }),
         );
-      }).pipe(repeat({ delay: () => merge(timer(Math.max(every, took * REST)), sooner).pipe(take(1)) }));
+      }).pipe(repeat({ delay: () => merge(timer(Math.max(pause, took * REST)), sooner).pipe(take(1)) }));
     }),
   );
 }
