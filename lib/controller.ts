@@ -289,6 +289,7 @@ export class Controller {
     const telemetry = instrument(settings.observability, {
       ...settings,
       ...(shards === undefined && { leading: leads }),
+      shards: shards?.changes,
       streams: this.#changes,
     });
     const context: LaneExtras = {

@@ -56,6 +56,7 @@ export { metered } from './observability/metrics/metered.js';
 export { defaultObservability, type Observability, observability } from './observability/observability.js';
 export { recordMetrics, type RecordMetricsConfig } from './observability/metrics/record-metrics.js';
 export { tracing, type Tracing, type TracingConfig } from './observability/tracing/tracing.js';
+export type { ShardChange } from './observability/metrics/shard-metrics.js';
 export type { StreamChange } from './observability/metrics/stream-metrics.js';
 export { perShard } from './per-shard.js';
 export { resync, type ResyncConfig } from './resync.js';

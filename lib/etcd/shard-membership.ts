@@ -32,7 +32,12 @@ const CONFLICT = 50;
  * Makes a session a member, and emits what it takes. Errors if it cannot join, or etcd refuses it something: who cannot take
  * must not be counted on. However it ends, it ends the membership, and nothing that it has emitted.
  */
-export function membership(keys: ShardKeys, session: ShardSession, joined: () => void): Observable<Holding> {
+export function membership(
+  keys: ShardKeys,
+  session: ShardSession,
+  joined: () => void,
+  seen: (unowned: number) => void,
+): Observable<Holding> {
   const join = keys.view().pipe(
     concatMap((view) => keys.join(view)),
     // Another has joined at the same time.
@@ -46,12 +51,12 @@ export function membership(keys: ShardKeys, session: ShardSession, joined: () =>
   };
   return concat(
     join,
-    defer(() => balanced(keys, session)),
+    defer(() => balanced(keys, session, seen)),
   ).pipe(finalize(leave));
 }
 
 /** Looks at all there is whenever there is a reason to, lets go of what is too much, and takes what is missing. */
-function balanced(keys: ShardKeys, session: ShardSession): Observable<Holding> {
+function balanced(keys: ShardKeys, session: ShardSession, seen: (unowned: number) => void): Observable<Holding> {
   const { count, retry, settle, scheduler } = keys.settings;
   const { holdings } = session;
   const others = new OtherMembers(keys.session.lease, settle, scheduler);
@@ -68,11 +73,13 @@ function balanced(keys: ShardKeys, session: ShardSession): Observable<Holding> {
     const own = keys.own(view);
     holdings.loseAllBut(own);
     session.freeStrays(own);
+    const free = unowned(view, count);
+    seen(free.length);
     const { take, release } = balance({
       count,
       session: keys.session.lease,
       others: others.seen(view),
-      free: mayTake ? unowned(view, count) : [],
+      free: mayTake ? free : [],
       holdings: holdings.staying,
     });
     for (const shard of release) holdings.revoke(shard);

@@ -1,4 +1,4 @@
-import { Observable, switchMap } from 'rxjs';
+import { Observable, ReplaySubject, switchMap } from 'rxjs';
 import { reconnecting } from '../reconnecting.js';
 import { ShardCountError } from '../shards/shard-count-error.js';
 import type { Holding, Shards } from '../shards/shards.js';
@@ -21,17 +21,21 @@ import { type ShardsConfig, shardsSettings, type ShardsSettings } from './shards
  * @throws TypeError if a field is out of its range
  * @example
  * const owned = shards({ url: 'http://127.0.0.1:2379', name: 'dns', count: 64 });
- * owned.holdings.subscribe((holding) => {
- *   const run = begin(holding.shard, holding.term);
- *   const held = holding.subscribe({ next: () => run.finish(() => { held.unsubscribe(); }), complete: () => { run.abort(); } });
- * });
+ * await new Controller({ shards: owned }, reconciler, {
+ *   all: (_, { acquired }) => resync({ every: 60_000, list, relistOn: acquired }),
+ * }).run(signal);
  */
 export function shards(config: ShardsConfig): Shards {
   const settings = shardsSettings(config);
   const { count, name } = settings;
+  const unowned = new ReplaySubject<number>(1);
+  const seen = (shards: number): void => {
+    unowned.next(shards);
+  };
   return {
     count,
-    holdings: reconnecting((succeeded) => oneSession(settings, succeeded), {
+    unowned: unowned.asObservable(),
+    holdings: reconnecting((succeeded) => oneSession(settings, succeeded, seen), {
       ...settings,
       isFinal,
       what: `The session for the shards of ${name}`,
@@ -44,7 +48,7 @@ function isFinal(error: unknown): boolean {
 }
 
 /** Emits what one session is given. The session ends when that is unsubscribed and all of it is let go of. */
-function oneSession(settings: ShardsSettings, succeeded: () => void): Observable<Holding> {
+function oneSession(settings: ShardsSettings, succeeded: () => void, seen: (unowned: number) => void): Observable<Holding> {
   // Made by hand: the holdings outlive the subscription, and the session outlives the holdings.
   return new Observable((subscriber) => {
     const session = new ShardSession(settings);
@@ -52,10 +56,15 @@ function oneSession(settings: ShardsSettings, succeeded: () => void): Observable
       switchMap((keys) =>
         reconnecting(
           (joined) =>
-            membership(keys, session, () => {
-              joined();
-              succeeded();
-            }),
+            membership(
+              keys,
+              session,
+              () => {
+                joined();
+                succeeded();
+              },
+              seen,
+            ),
           { ...settings, isFinal, what: `Membership in the shards of ${settings.name}` },
         ),
       ),

@@ -16,10 +16,16 @@ const SPACING = 100;
  * Makes a session a member, and emits what it takes. Errors if it cannot join, or PostgreSQL refuses it something: who cannot
  * take must not be counted on. However it ends, it ends the membership, and nothing that it has emitted.
  */
-export function membership(locks: ShardLocks, session: ShardSession, settings: ShardsSettings, joined: () => void): Observable<Holding> {
+export function membership(
+  locks: ShardLocks,
+  session: ShardSession,
+  settings: ShardsSettings,
+  joined: () => void,
+  seen: (unowned: number) => void,
+): Observable<Holding> {
   return concat(
     locks.join().pipe(tap({ complete: joined })),
-    defer(() => balanced(locks, session, settings)),
+    defer(() => balanced(locks, session, settings, seen)),
   ).pipe(
     finalize(() => {
       session.leave();
@@ -28,7 +34,12 @@ export function membership(locks: ShardLocks, session: ShardSession, settings: S
 }
 
 /** Looks at all there is whenever there is a reason to, lets go of what is too much, and takes what is missing. */
-function balanced(locks: ShardLocks, session: ShardSession, settings: ShardsSettings): Observable<Holding> {
+function balanced(
+  locks: ShardLocks,
+  session: ShardSession,
+  settings: ShardsSettings,
+  seen: (unowned: number) => void,
+): Observable<Holding> {
   const { name, count, retry, settle, scheduler } = settings;
   const { holdings } = session;
   const others = new OtherMembers(locks.self, settle, scheduler);
@@ -43,6 +54,7 @@ function balanced(locks: ShardLocks, session: ShardSession, settings: ShardsSett
   const act = (view: View): Observable<Holding> => {
     if (!view.members.includes(locks.self)) throw new Error('Somebody has ended the membership');
     session.compare(locks.own(view));
+    seen(view.free.length);
     const { take, release } = balance({
       count,
       session: locks.self,

@@ -1,4 +1,4 @@
-import { Observable, switchMap } from 'rxjs';
+import { Observable, ReplaySubject, switchMap } from 'rxjs';
 import { reconnecting } from '../reconnecting.js';
 import { ShardCountError } from '../shards/shard-count-error.js';
 import type { Holding, Shards } from '../shards/shards.js';
@@ -26,17 +26,21 @@ import { type ShardsConfig, shardsSettings, type ShardsSettings } from './shards
  * @throws TypeError if a field is out of its range
  * @example
  * const owned = shards({ connection: 'postgres://db.example.org/app', name: 'dns' });
- * owned.holdings.subscribe((holding) => {
- *   const run = begin(holding.shard, holding.term);
- *   const held = holding.subscribe({ next: () => run.finish(() => { held.unsubscribe(); }), complete: () => { run.abort(); } });
- * });
+ * await new Controller({ shards: owned }, reconciler, {
+ *   all: (_, { acquired }) => resync({ every: 60_000, list, relistOn: acquired }),
+ * }).run(signal);
  */
 export function shards(config: ShardsConfig): Shards {
   const settings = shardsSettings(config);
   const { count, name } = settings;
+  const unowned = new ReplaySubject<number>(1);
+  const seen = (shards: number): void => {
+    unowned.next(shards);
+  };
   return {
     count,
-    holdings: reconnectingSession((opened, succeeded) => oneSession(opened, settings, succeeded), {
+    unowned: unowned.asObservable(),
+    holdings: reconnectingSession((opened, succeeded) => oneSession(opened, settings, succeeded, seen), {
       ...settings,
       patience: patience(settings),
       isFinal,
@@ -50,7 +54,12 @@ function isFinal(error: unknown): boolean {
 }
 
 /** Emits what one session is given. The session ends when that is unsubscribed and all of it is let go of. */
-function oneSession(opened: Observable<Session>, settings: ShardsSettings, succeeded: () => void): Observable<Holding> {
+function oneSession(
+  opened: Observable<Session>,
+  settings: ShardsSettings,
+  succeeded: () => void,
+  seen: (unowned: number) => void,
+): Observable<Holding> {
   // Made by hand: the holdings outlive the subscription, and the session outlives the holdings.
   return new Observable((subscriber) => {
     const session = new ShardSession(opened, settings);
@@ -58,10 +67,16 @@ function oneSession(opened: Observable<Session>, settings: ShardsSettings, succe
       switchMap((locks) =>
         reconnecting(
           (joined) =>
-            membership(locks, session, settings, () => {
-              joined();
-              succeeded();
-            }),
+            membership(
+              locks,
+              session,
+              settings,
+              () => {
+                joined();
+                succeeded();
+              },
+              seen,
+            ),
           { ...settings, isFinal, what: `Membership in the shards of ${settings.name}` },
         ),
       ),

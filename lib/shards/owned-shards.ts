@@ -1,6 +1,7 @@
-import { BehaviorSubject, map, Observable, Subject } from 'rxjs';
+import { BehaviorSubject, EMPTY, map, merge, Observable, Subject } from 'rxjs';
 import { LaneTerm } from '../../operators/tenure.js';
 import { failed } from '../describe-error.js';
+import type { ShardChange } from '../observability/metrics/shard-metrics.js';
 import type { Held } from './balance.js';
 import { acquisition, type Ownership } from './ownership.js';
 import { shardOf } from './shard-of.js';
@@ -18,19 +19,28 @@ export class OwnedShards implements Ownership {
   readonly any: Observable<boolean>;
   readonly acquired: Observable<readonly number[]>;
   readonly owned: Observable<readonly number[]>;
+  /** All that happens to shards, for telemetry; hot. */
+  readonly changes: Observable<ShardChange>;
   readonly #owned = new Set<number>();
   /** The last term of each shard, which its last runs are in while it is let go of. */
   readonly #terms = new Map<number, number>();
   readonly #says = new BehaviorSubject<readonly number[]>([]);
   readonly #acquired = new Subject<readonly number[]>();
+  readonly #changes = new Subject<ShardChange>();
 
-  constructor({ count, holdings }: Shards) {
+  constructor({ count, holdings, unowned = EMPTY }: Shards) {
     this.count = count;
+    this.changes = merge(this.#changes, unowned.pipe(map((shards) => ({ kind: 'unowned', count: shards }) as const)));
     this.owned = this.#says;
     this.any = this.owned.pipe(map(({ length }) => length > 0));
     this.acquired = this.#acquired;
-    this.terms = new Observable((subscriber) =>
-      holdings.subscribe({
+    this.terms = new Observable((subscriber) => {
+      let isEndless = false;
+      subscriber.add(() => {
+        // As the membership ends all of them begin to go.
+        if (!isEndless) for (const shard of this.#owned) this.#changes.next({ kind: 'revoked', shard });
+      });
+      return holdings.subscribe({
         next: (holding) => {
           this.#grant(holding, (term) => {
             subscriber.next(term);
@@ -40,10 +50,11 @@ export class OwnedShards implements Ownership {
           subscriber.error(failed('The source of shards', error));
         },
         complete: () => {
+          isEndless = true;
           subscriber.complete();
         },
-      }),
-    );
+      });
+    });
   }
 
   /** In the order of their numbers. */
@@ -71,25 +82,35 @@ export class OwnedShards implements Ownership {
     let isTaken = false;
     const until = new Observable<'revoked'>((subscriber) => {
       isTaken = true;
-      subscriber.add(end);
+      let how: 'freed' | 'lost' = 'freed';
+      const lose = (): void => {
+        how = 'lost';
+        end();
+      };
+      subscriber.add(() => {
+        end();
+        this.#changes.next({ kind: how, shard });
+      });
       // First of all it is owned no more: streams are let go of by then, and nothing comes in once all is dropped.
       return holding.subscribe({
         next: (revoked) => {
+          this.#changes.next({ kind: 'revoked', shard });
           end();
           subscriber.next(revoked);
         },
         error: (error: unknown) => {
-          end();
+          lose();
           subscriber.error(error);
         },
         complete: () => {
-          end();
+          lose();
           subscriber.complete();
         },
       });
     });
     this.#owned.add(shard);
     this.#terms.set(shard, term);
+    this.#changes.next({ kind: 'acquired', shard });
     begin(new LaneTerm(shard, until));
     // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- it is taken in that call
     if (!isTaken) end();

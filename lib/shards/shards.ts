@@ -27,4 +27,9 @@ export interface Shards {
    * for instance because the members that are there have another `count`.
    */
   readonly holdings: Observable<Holding>;
+  /**
+   * How many shards nobody holds, as the members that `holdings` has in this process see it: the last number at once, and then each
+   * one they see. For telemetry; an engine that cannot know leaves it out. It neither completes nor errors.
+   */
+  readonly unowned?: Observable<number>;
 }

@@ -1,7 +1,8 @@
 import { concat, NEVER, Observable, of, Subject, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
-import { type EventStream, perShard } from 'kreconciler';
+import { type Controller, type EventStream, perShard, type Trigger } from 'kreconciler';
 import { controlled } from '../support/controlled.js';
+import { ran } from '../support/readmes.js';
 import { idsIn, ShardsStandIn } from '../support/shards-stand-in.js';
 
 const COUNT = 4;
@@ -85,5 +86,29 @@ describe('perShard', () => {
     );
     await expect(controller.run()).rejects.toThrow('Expected `config.shards` to be there for a stream that is made by `perShard`');
     expect(() => perShard(7 as never)).toThrow('Expected `subscribe` to be a function, got `7` (number)');
+  });
+
+  it('should be shown as it is used with a subject for each shard', async () => {
+    const member = new ShardsStandIn(COUNT).member();
+    const stop = new AbortController();
+    const subjects: string[] = [];
+    const reconciled: string[] = [];
+    async function* messagesOf(subject: string, signal: AbortSignal): AsyncIterable<Trigger> {
+      subjects.push(subject);
+      yield { id: subject === 'orders.0' ? id0 : id1 };
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    }
+    const { controller } = await ran('per-shard', { owned: member, messagesOf, reconciler: (id: string) => void reconciled.push(id) }, [
+      'controller',
+    ]);
+    const run = (controller as Controller).run(stop.signal);
+    member.grant(0, 1);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([subjects, reconciled]).toEqual([
+      ['orders.0', 'orders.1'],
+      [id0, id1],
+    ]);
+    stop.abort();
+    await run;
   });
 });

@@ -37,6 +37,8 @@ const TAKEN_FOR_GRANTED = `
     const signal: AbortSignal;
     const emitter: import('node:events').EventEmitter;
     const consumer: { messages(): AsyncIterable<Message> };
+    const owned: all.Shards;
+    const messagesOf: (subject: string, signal: AbortSignal) => AsyncIterable<engine.Trigger>;
     const isReady: (node: { serviceIds: string[] }) => boolean;
     const alert: (id: string, reason: string) => void;
     const connect: () => rxjs.Observable<string>;

@@ -41,6 +41,8 @@ export function loopInstruments(meter: Meter) {
       3_600_000,
     ),
     streamStart: counter(meter, 'kreconciler_stream_start_count', 'How often a stream was subscribed to, once a term', ''),
+    shardMove: counter(meter, 'kreconciler_shard_move_count', 'Shards that came, were freed, or were lost', ''),
+    shardHandOverMillis: histogram(meter, 'kreconciler_shard_hand_over_millis', 'How long a shard that was to go was held on to'),
     gauges: {
       streamUp: gauge(meter, 'kreconciler_stream_up', '1 while a stream is subscribed to, else 0', ''),
       streamSilence: gauge(meter, 'kreconciler_stream_silence_millis', 'How long a stream that is up has said nothing', 'ms'),
@@ -59,6 +61,8 @@ export function loopInstruments(meter: Meter) {
       placesTaken: gauge(meter, 'kreconciler_places_taken', 'Runs that are on, in the whole loop'),
       placesWanted: gauge(meter, 'kreconciler_places_wanted', 'Ready ids whose worker has a place for them, and the loop has not'),
       leader: gauge(meter, 'kreconciler_leader', '1 while this process leads, else 0', ''),
+      shardsOwned: gauge(meter, 'kreconciler_shards_owned', 'Shards that this process owns', ''),
+      shardsUnowned: gauge(meter, 'kreconciler_shards_unowned', 'Shards that nobody holds, as this process last saw', ''),
       oldestUnconverged: gauge(meter, 'kreconciler_oldest_unconverged_millis', 'Age of the oldest event not yet served by a success', 'ms'),
     },
   };

@@ -5,6 +5,7 @@ import { type LoopInstruments, loopInstruments, streamEventCounter } from './ins
 import { MeasuredId } from './measured-id.js';
 import { BufferedCounter } from './buffered-counter.js';
 import { PauseMetrics } from './pause-metrics.js';
+import { type ShardChange, ShardMetrics } from './shard-metrics.js';
 import { type StreamChange, StreamMetrics } from './stream-metrics.js';
 import { WorkerMetrics } from './worker-metrics.js';
 
@@ -24,6 +25,7 @@ export class LoopMetrics {
   readonly #streams = new Map<unknown, StreamMetrics>();
   readonly #workers: WorkerMetrics[] = [];
   readonly #pauses = new PauseMetrics();
+  #shards: ShardMetrics | undefined;
   readonly #ids = new Map<string, MeasuredId>();
 
   constructor(
@@ -63,9 +65,16 @@ export class LoopMetrics {
     this.#stream(stream).change(isUp, at);
   }
 
+  /** Something has happened to the shards, if the loop has any. */
+  changeShards(change: ShardChange, at: number): void {
+    this.#shards ??= new ShardMetrics(this.#instruments, this.attributes);
+    this.#shards.follow(change, at);
+  }
+
   /** Hands on what the counters have gained since the last time. */
   flush(): void {
     this.#panics.flush();
+    this.#shards?.flush();
     for (const stream of this.#streams.values()) stream.flush();
     this.#workers.forEach(({ tallies }) => {
       for (const tally of tallies) tally.flush();
@@ -82,6 +91,7 @@ export class LoopMetrics {
       wanted += Math.min(ready, Math.max(this.places.workerConcurrency - running, 0));
     });
     for (const stream of this.#streams.values()) stream.report(observe, now);
+    this.#shards?.report(observe);
     observe(placesTaken, taken, this.attributes);
     observe(placesWanted, taken < this.places.concurrency ? 0 : wanted, this.attributes);
     observe(paused, this.#pauses.ids, this.attributes);

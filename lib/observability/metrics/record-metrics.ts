@@ -13,6 +13,7 @@ import { check, checkFunction, checkName, checkObservableInput, checkScheduler }
 import type { Step } from '../../../operators/types.js';
 import { reportGauges } from './gauges.js';
 import { LoopMetrics } from './loop-metrics.js';
+import type { ShardChange } from './shard-metrics.js';
 import type { StreamChange } from './stream-metrics.js';
 import { tapSafely } from '../tap-safely.js';
 import { SCOPE } from '../scope.js';
@@ -39,6 +40,11 @@ export interface RecordMetricsConfig {
    * subscribed to, and when they end. Default: none, and no such metrics.
    */
   readonly streams?: ObservableInput<StreamChange> | undefined;
+  /**
+   * Feeds `kreconciler_shards_owned`, `kreconciler_shards_unowned`, `kreconciler_shard_move_count` and
+   * `kreconciler_shard_hand_over_millis`. Default: none, and no such metrics.
+   */
+  readonly shards?: ObservableInput<ShardChange> | undefined;
   /** The loop's own clock, for the age of the oldest id that has not converged. Default `asyncScheduler`. */
   readonly scheduler?: SchedulerLike | undefined;
 }
@@ -62,6 +68,7 @@ export function recordMetrics(config: RecordMetricsConfig = {}): MonoTypeOperato
     concurrency = Infinity,
     leading,
     streams,
+    shards,
     scheduler = asyncScheduler,
     meter: given,
   } = config;
@@ -71,6 +78,7 @@ export function recordMetrics(config: RecordMetricsConfig = {}): MonoTypeOperato
   for (const [field, value] of Object.entries({ workerConcurrency, concurrency })) check(field, value, 'a number >= 1', value >= 1);
   if (leading !== undefined) checkObservableInput('leading', leading);
   if (streams !== undefined) checkObservableInput('streams', streams);
+  if (shards !== undefined) checkObservableInput('shards', shards);
   checkScheduler('scheduler', scheduler);
   return (steps) =>
     defer(() => {
@@ -94,6 +102,12 @@ export function recordMetrics(config: RecordMetricsConfig = {}): MonoTypeOperato
         // What they were is what is known of them.
         error: () => undefined,
       });
+      const moves = from(shards ?? NEVER).subscribe({
+        next: (change) => {
+          loop.changeShards(change, scheduler.now());
+        },
+        error: () => undefined,
+      });
       const removeGauges = reportGauges(meter, loop.gauges, (observe) => {
         loop.flush();
         loop.report(observe, scheduler.now());
@@ -105,6 +119,7 @@ export function recordMetrics(config: RecordMetricsConfig = {}): MonoTypeOperato
         finalize(() => {
           terms.unsubscribe();
           changes.unsubscribe();
+          moves.unsubscribe();
           removeGauges();
           loop.end(scheduler.now());
         }),

@@ -1,6 +1,6 @@
 import { type Observable, type Subscription, firstValueFrom, take, toArray } from 'rxjs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Term } from 'kreconciler';
+import { type ControllerContext, shardOf, type Term } from 'kreconciler';
 import { leadership } from 'kreconciler/etcd';
 import { type EtcdServer, etcdServer, EtcdView, hasEtcd } from '../../support/etcd-server.js';
 import { ran } from '../../support/readmes.js';
@@ -54,13 +54,16 @@ describe.runIf(hasEtcd)('lib/etcd/README.md', () => {
     expect(await etcd.list('a')).toMatchObject([{ value: 'in time' }]);
   });
 
-  it('should show what holds shards, and lets go of them', async () => {
-    const log = vi.fn();
-    const { owned, member } = await ran('etcd-shards', { console: { log } }, ['owned', 'member']);
-    subscriptions.push(member as Subscription);
-    await vi.waitFor(() => expect(log).toHaveBeenCalledTimes(64), { timeout: 20_000 });
-    expect(log.mock.calls[0]).toEqual([expect.stringMatching(/^shard \d+ is ours, in term \d+$/)]);
-    expect(owned).toMatchObject({ count: 64 });
+  it('should show a Controller that is given all shards where it is alone, and reconciles the ids of each', async () => {
+    const stop = new AbortController();
+    const reconciled: string[] = [];
+    const ids = ['example.org', 'example.net', 'example.com'];
+    const reconciler = (id: string, { shard, term }: ControllerContext) => {
+      expect([shard, typeof term]).toEqual([shardOf(id, 64), 'number']);
+      if (reconciled.push(id) === ids.length) stop.abort();
+    };
+    await ran('etcd-shards', { reconciler, allIds: async () => ids, signal: stop.signal });
+    expect(reconciled.sort()).toEqual([...ids].sort());
   });
 
   it('should show a fetch that brings a token', async () => {

@@ -42,7 +42,7 @@ class Rig {
     const cut = (value = true) => {
       isCut = value;
     };
-    return Object.assign(replica, { cut });
+    return Object.assign(replica, { cut, unowned: source.unowned });
   }
 
   /** What etcd has of the name: `count`, `members/...`, `owners/...`. */
@@ -76,6 +76,22 @@ describe('shards by a stand-in for etcd, in virtual time', () => {
       one.stop();
       await advance(100);
       expect(rig.keys()).toEqual(['count']);
+    }),
+  );
+
+  it(
+    'should tell how many shards nobody has, in each process',
+    inVirtualTime(async (rig, advance) => {
+      const one = rig.replica();
+      const other = rig.replica();
+      const seen: number[] = [];
+      one.unowned?.subscribe((shards) => seen.push(shards));
+      await advance(QUIET);
+      expect([seen[0], seen.at(-1)]).toEqual([10, 0]);
+      other.cut();
+      await advance(QUIET + times.ttl);
+      expect(seen.slice(seen.indexOf(0))).toContain(5);
+      expect(seen.at(-1)).toBe(0);
     }),
   );
 

@@ -1,7 +1,6 @@
 import pg from 'pg';
-import { type Subscription, tap } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { Controller, noopLogger, observability, type ControllerContext } from 'kreconciler';
+import { Controller, noopLogger, observability, shardOf, type ControllerContext } from 'kreconciler';
 import * as postgres from 'kreconciler/postgres';
 import { type Database, database } from '../../../examples/postgres/database.js';
 import { ran } from '../../support/readmes.js';
@@ -50,28 +49,37 @@ describe('lib/postgres/README.md', () => {
     await running;
   });
 
-  it('should show a member that is given all shards where it is alone, and holds them after it has left', async () => {
-    const granted: number[] = [];
+  it('should show a Controller that is given all shards where it is alone, and lets go of them when it is stopped', async () => {
+    const stop = new AbortController();
     const quiet = observability({ logger: noopLogger });
-    const { membership } = (await ran(
+    const heard: { id: string; shard: number | undefined; term: number | undefined }[] = [];
+    const running = ran(
       'shards',
-      { process: { env: { DATABASE_URL: server.url } }, console: { log: () => undefined } },
-      ['membership'],
+      {
+        process: { env: { DATABASE_URL: server.url } },
+        reconciler: (id: string, { shard, term }: ControllerContext) => void heard.push({ id, shard, term }),
+        allIds: async () => ['order-1'],
+        signal: stop.signal,
+      },
+      [],
       {
         'kreconciler/postgres': {
-          shards: (config: postgres.ShardsConfig) => {
-            const owned = postgres.shards({ observability: quiet, ...config, retry: 50 });
-            return { ...owned, holdings: owned.holdings.pipe(tap(({ shard }) => granted.push(shard))) };
-          },
+          shards: (config: postgres.ShardsConfig) => postgres.shards({ observability: quiet, ...config, retry: 50 }),
+          notifications: (config: postgres.NotificationsConfig) => postgres.notifications({ observability: quiet, ...config }),
         },
       },
-    )) as { membership: Subscription };
-    await vi.waitFor(() => expect(granted).toHaveLength(64), { timeout: 30_000 });
-    membership.unsubscribe();
+    );
+    await vi.waitFor(() => expect(heard).toEqual([{ id: 'order-1', shard: shardOf('order-1', 64), term: expect.any(Number) }]), {
+      timeout: 30_000,
+    });
     const client = new pg.Client({ connectionString: server.url });
     await client.connect();
-    const { rows } = await client.query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'`);
-    expect(rows).toHaveLength(64);
+    const locks = async (): Promise<number> =>
+      (await client.query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'`)).rows.length;
+    expect(await locks()).toBe(64);
+    stop.abort();
+    await running;
+    await vi.waitFor(async () => expect(await locks()).toBe(0));
     await client.end();
   });
 });

@@ -194,6 +194,20 @@ describe('shards', () => {
     for (const shard of one.shards) expect(one.events).not.toContain(`revoked ${shard}`);
   });
 
+  it('should tell how many shards nobody has', async () => {
+    const seen: number[] = [];
+    const name = aName();
+    const { holdings, unowned } = shards({ connection: server.url, count: 8, ...quick, name });
+    unowned?.subscribe((free) => seen.push(free));
+    const held: Subscription[] = [];
+    // eslint-disable-next-line rxjs-x/no-nested-subscribe -- each holding has a life of its own
+    const membership = holdings.subscribe((holding) => held.push(holding.subscribe()));
+    await eventually(() => expect(seen.at(-1)).toBe(0));
+    expect(seen[0]).toBe(8);
+    membership.unsubscribe();
+    for (const one of held) one.unsubscribe();
+  });
+
   it('H10 should end its membership first, and free each shard when it is told to', async () => {
     const name = aName();
     const [one, two] = [new Member({ name }), new Member({ name })];
