@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Subject } from 'rxjs';
+import { NEVER, Subject } from 'rxjs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   constant,
@@ -16,6 +16,7 @@ import {
   noopLogger,
   observability,
   type Reconciler,
+  recordMetrics,
   resync,
   type Result,
   TerminalError,
@@ -134,8 +135,15 @@ async function live(): Promise<void> {
     await idle();
     await sleep(20);
   }
+  // A shard that has come, one that was freed, and one that nobody has.
+  const moves = [
+    ...(['acquired', 'acquired', 'revoked', 'freed'] as const).map((kind, i) => ({ kind, shard: i === 0 ? 1 : 0 })),
+    { kind: 'unowned' as const, count: 1 },
+  ];
+  const shards = NEVER.pipe(recordMetrics({ name: 'zones', shards: moves })).subscribe();
   const response = await fetch(`http://127.0.0.1:${port}/metrics`);
   series = parse(await response.text());
+  shards.unsubscribe();
   stop.abort();
   await done;
 }
@@ -163,8 +171,8 @@ afterAll(() => {
 
 describe('the example telemetry', () => {
   it('should have queries to check', () => {
-    expect(queries).toHaveLength(45);
-    expect(queries.filter(([from]) => from.startsWith('alert'))).toHaveLength(12);
+    expect(queries).toHaveLength(52);
+    expect(queries.filter(([from]) => from.startsWith('alert'))).toHaveLength(13);
   });
 
   it.each(queries)('should find on the endpoint every series and label that it names: %s', (_, query) => {

@@ -60,7 +60,7 @@ describe('The metrics of shards', () => {
     const changes = new Subject<ShardChange>();
     const errors: unknown[] = [];
     NEVER.pipe(recordMetrics({ meter })).subscribe();
-    NEVER.pipe(recordMetrics({ meter, name: 'zones', shards: changes })).subscribe({ error: (error) => errors.push(error) });
+    NEVER.pipe(recordMetrics({ meter, name: 'zones', shards: changes })).subscribe({ error: (error: unknown) => errors.push(error) });
     changes.next({ kind: 'acquired', shard: 0 });
     changes.error(new Error('odd'));
     const metrics = await collect();

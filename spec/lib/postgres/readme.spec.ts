@@ -69,7 +69,7 @@ describe('lib/postgres/README.md', () => {
         },
       },
     );
-    await vi.waitFor(() => expect(heard).toEqual([{ id: 'order-1', shard: shardOf('order-1', 64), term: expect.any(Number) }]), {
+    await vi.waitFor(() => expect(heard).toEqual([{ id: 'order-1', shard: shardOf('order-1', 64), term: expect.any(Number) as number }]), {
       timeout: 30_000,
     });
     const client = new pg.Client({ connectionString: server.url });
