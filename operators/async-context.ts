@@ -1,9 +1,12 @@
-/** Calls `work`, in one async context or another. */
-export type InContext = (work: () => void) => void;
+/** An async context, to come back to. As Node's `AsyncResource`, which it is wherever there is one: what surrounds it would be called for each event. */
+export interface AsyncContext {
+  /** Calls `work` in it. */
+  runInAsyncScope(work: () => void): void;
+}
 
 /** What is used of Node's `async_hooks`. */
 interface AsyncHooks {
-  readonly AsyncResource: new (type: string) => { runInAsyncScope(work: () => void): void };
+  readonly AsyncResource: new (type: string) => AsyncContext;
 }
 
 /** What Node offers to those who must not import from it, because they run in browsers too. */
@@ -17,17 +20,12 @@ interface Host {
 }
 
 /**
- * The async context in which it is called, to come back to: what is called by the function it returns sees the stores of
- * `AsyncLocalStorage` as they are here, and nothing of those of whoever calls it (F2). Where there are no such contexts, in
- * browsers, it just calls.
+ * The async context in which it is called: what runs in it sees the stores of `AsyncLocalStorage` as they are here, and nothing of
+ * those of whoever calls it (F2). Where there are no such contexts, in browsers, it just calls.
  */
-export function captureAsyncContext(): InContext {
+export function captureAsyncContext(): AsyncContext {
   const { process } = globalThis as Host;
   const load = process?.getBuiltinModule ?? process?.mainModule?.require;
   const hooks = load?.('async_hooks') as AsyncHooks | undefined;
-  if (hooks?.AsyncResource === undefined) return (work) => work();
-  const resource = new hooks.AsyncResource('kreconciler');
-  return (work) => {
-    resource.runInAsyncScope(work);
-  };
+  return hooks?.AsyncResource === undefined ? { runInAsyncScope: (work) => work() } : new hooks.AsyncResource('kreconciler');
 }

@@ -1,13 +1,19 @@
 import { isCausedBy } from './errors.js';
 import type { Reason, ReconcileContext } from './types.js';
 
+interface Signals {
+  run: AbortController | undefined;
+  /** Why it was cut off. Made only for whoever has the signal: an error is expensive, as a signal is. */
+  cut: (() => Error) | undefined;
+  /** What says that a newer event has superseded this run, once somebody has asked. */
+  newer: AbortController | undefined;
+  isSuperseded: boolean;
+}
+
 /** The context of one run. Whoever extends it by prototype keeps the signal lazy. */
 export class Attempt implements ReconcileContext {
-  #controller: AbortController | undefined;
-  /** Why it was cut off. Made only for whoever has the signal: an error is expensive, as a signal is. */
-  #cut: (() => Error) | undefined;
-  /** A newer event has superseded this run; once somebody has asked, the signal that says so. */
-  #superseded: AbortController | true | undefined;
+  /** What few runs need is made when it is first needed: a run costs nothing but its allocations. */
+  #signals: Signals | undefined;
 
   constructor(
     readonly id: string,
@@ -19,48 +25,48 @@ export class Attempt implements ReconcileContext {
   ) {}
 
   get signal(): AbortSignal {
-    const run = ownerOf(this);
-    if (run.#controller === undefined) {
-      run.#controller = new AbortController();
-      if (run.#cut !== undefined) run.#controller.abort(run.#cut());
+    const signals = ownerOf(this).#made;
+    if (signals.run === undefined) {
+      signals.run = new AbortController();
+      if (signals.cut !== undefined) signals.run.abort(signals.cut());
     }
-    return run.#controller.signal;
+    return signals.run.signal;
   }
 
   abort(reason: () => Error): void {
-    this.#cut = reason;
-    this.#controller?.abort(reason());
+    this.#made.cut = reason;
+    this.#made.run?.abort(reason());
   }
 
   get superseded(): AbortSignal {
-    const run = ownerOf(this);
-    const known = run.#superseded;
-    if (known instanceof AbortController) return known.signal;
-    const controller = new AbortController();
-    run.#superseded = controller;
-    if (known === true) controller.abort(newer());
-    return controller.signal;
+    const signals = ownerOf(this).#made;
+    if (signals.newer === undefined) {
+      signals.newer = new AbortController();
+      if (signals.isSuperseded) signals.newer.abort(newer());
+    }
+    return signals.newer.signal;
   }
 
   /** A newer event has come. What is returned, if somebody listens, is to be called once that event was told of (W7). */
   supersede(): (() => void) | undefined {
-    const known = this.#superseded;
-    if (known instanceof AbortController)
-      return () => {
-        known.abort(newer());
-      };
-    this.#superseded = true;
+    const signals = this.#made;
+    if (signals.newer !== undefined) return () => signals.newer?.abort(newer());
+    signals.isSuperseded = true;
     return undefined;
   }
 
   /** Whether a run that failed by `error` did so because it was superseded. */
   gaveWayBy(error: unknown): boolean {
-    const known = this.#superseded;
-    return known instanceof AbortController && known.signal.aborted && isCausedBy(error, known.signal.reason);
+    const signal = this.#signals?.newer?.signal;
+    return signal?.aborted === true && isCausedBy(error, signal.reason);
+  }
+
+  get #made(): Signals {
+    return (this.#signals ??= { run: undefined, cut: undefined, newer: undefined, isSuperseded: false });
   }
 
   static isAttempt(value: object): value is Attempt {
-    return #controller in value;
+    return #signals in value;
   }
 }
 

@@ -2,7 +2,7 @@ import { type Subscriber, TimeoutError } from 'rxjs';
 import type { Attempt } from './attempt.js';
 import type { ReconcileSettings } from './config.js';
 import type { Entry } from './entry.js';
-import type { Outcome } from './outcome.js';
+import type { Failed, Outcome } from './outcome.js';
 import type { Trampoline } from './trampoline.js';
 import type { Reconciler } from './types.js';
 import type { Workqueue } from './workqueue.js';
@@ -22,7 +22,7 @@ export interface BusyWorker {
   /** A run has ended. */
   ended(entry: Entry, outcome: Outcome, at: number): void;
   /** Notes a failure: what users say meanwhile is heard afterwards. */
-  record(fail: () => void): void;
+  fail(entry: Entry, failed: Failed, at: number, open: boolean): void;
   release(entry: Entry): void;
   freePlace(): void;
   turnEnded(period: BusyPeriod): void;
@@ -89,9 +89,7 @@ export class BusyPeriod implements RunObserver {
       const at = worker.now();
       const cut = this.cutOff();
       if (cut === undefined) return;
-      worker.record(() => {
-        worker.queue.fail(cut.entry, { failure: 'timeout', error }, at, cut.open);
-      });
+      worker.fail(cut.entry, { failure: 'timeout', error }, at, cut.open);
       cut.end(() => error);
     });
     worker.trampoline.flush(this.advance);
@@ -129,7 +127,7 @@ export class BusyPeriod implements RunObserver {
   }
 
   #isRunning(entry: Entry): boolean {
-    return this.#current === entry && !this.worker.isClosed;
+    return this.#current === entry;
   }
 
   #end(): void {

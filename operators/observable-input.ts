@@ -10,10 +10,15 @@ export function isObservableInput(value: unknown): value is ObservableInput<unkn
 
 /** rxjs's `from`, that takes an Observable of any other copy too, wherever that keeps its Observable side. */
 export function toObservable<T>(input: ObservableInput<T>): Observable<T> {
-  // eslint-disable-next-line no-restricted-syntax -- not to recognise one, but to spare ours the way around
-  if (input instanceof Observable) return input;
+  if (isOurs(input)) return input;
   const other = otherSide(input);
   return other === undefined ? from(input) : new Observable((subscriber) => other().subscribe(subscriber));
+}
+
+/** Whether it needs no looking at: most are of our own copy of rxjs. */
+export function isOurs(input: unknown): input is Observable<never> {
+  // eslint-disable-next-line no-restricted-syntax -- not to recognise one, but to spare ours the way around
+  return input instanceof Observable;
 }
 
 export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {

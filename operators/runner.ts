@@ -1,8 +1,8 @@
-import { type Observer, type Subscription } from 'rxjs';
+import type { Observable, Observer, Subscription } from 'rxjs';
 import { after } from './after.js';
 import { Attempt } from './attempt.js';
 import type { ReconcileSettings } from './config.js';
-import { isAsyncIterable, isObservableInput, isPromiseLike, toObservable } from './observable-input.js';
+import { isAsyncIterable, isObservableInput, isOurs, isPromiseLike, toObservable } from './observable-input.js';
 import { type Outcome, outcomeOf } from './outcome.js';
 import { report } from './report.js';
 import type { Reconciler } from './types.js';
@@ -178,13 +178,20 @@ class Slot implements Observer<unknown> {
     if (answer === undefined || answer === null) this.fulfilled(undefined);
     // As `await` does it: a promise's own `then` may call back twice.
     else if (isPromiseLike(answer)) void Promise.prototype.then.call(Promise.resolve(answer), this.fulfilled, this.error);
+    else if (isOurs(answer)) this.#listen(answer);
     else if (isAsyncIterable(answer)) void lastOf(answer, this).then(this.fulfilled, this.error);
-    else if (this.isCut || !isObservableInput(answer) || isCollection(answer)) this.fulfilled(answer);
-    else {
-      const subscription = toObservable(answer).subscribe(this);
-      // One that has ended already must not be taken for that of the next run.
-      if (this.outcome === undefined) this.subscription = subscription;
+    else if (isObservableInput(answer) && !isCollection(answer)) this.#listen(toObservable(answer));
+    else this.fulfilled(answer);
+  }
+
+  #listen(answers: Observable<unknown>): void {
+    if (this.isCut) {
+      this.fulfilled(answers);
+      return;
     }
+    const subscription = answers.subscribe(this);
+    // One that has ended already must not be taken for that of the next run.
+    if (this.outcome === undefined) this.subscription = subscription;
   }
 
   readonly fulfilled = (value: unknown): void => {

@@ -21,6 +21,10 @@ export class Shutdown {
     readonly done: () => void,
   ) {}
 
+  get isEnding(): boolean {
+    return this.#ending !== undefined;
+  }
+
   get isDraining(): boolean {
     return this.#ending === 'draining';
   }

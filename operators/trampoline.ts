@@ -12,7 +12,7 @@ export class Trampoline extends SerializedObserver<Step> {
   readonly #turns = new Fifo<() => void>();
   #isRunning = false;
   /** What users wrote runs in the context of the subscription, not in that of whoever sends an event (F2). */
-  readonly #inContext = captureAsyncContext();
+  readonly #context = captureAsyncContext();
   /** What is called in it: made once, as it is needed for each event. */
   readonly #bounce = (): void => {
     this.#run(this.#turns.shift());
@@ -46,7 +46,7 @@ export class Trampoline extends SerializedObserver<Step> {
   flush(turn?: () => void): void {
     if (turn !== undefined) this.#turns.push(turn);
     if (this.isDelivering || this.#isRunning) this.deliver();
-    else this.#inContext(this.#bounce);
+    else this.#context.runInAsyncScope(this.#bounce);
   }
 
   /** As `flush`, for one who is in the context of the loop: what it has awaited there has settled. */
@@ -61,7 +61,7 @@ export class Trampoline extends SerializedObserver<Step> {
       work();
       return;
     }
-    this.#inContext(() => {
+    this.#context.runInAsyncScope(() => {
       this.#isRunning = true;
       try {
         work();
@@ -74,7 +74,7 @@ export class Trampoline extends SerializedObserver<Step> {
 
   /** Does `work`, and delivers only then what it has pushed. */
   override holdBack(work: () => void): void {
-    this.#inContext(() => {
+    this.#context.runInAsyncScope(() => {
       super.holdBack(work);
       this.flush();
     });

@@ -6,7 +6,7 @@ import type { ClockWatch } from './clock-watch.js';
 import type { ReconcileSettings } from './config.js';
 import type { Entry } from './entry.js';
 import type { LaneConfig } from './lane-config.js';
-import type { Outcome } from './outcome.js';
+import type { Failed, Outcome } from './outcome.js';
 import type { Candidate, Places } from './places.js';
 import type { CutRun } from './runner.js';
 import { notOwned } from './route.js';
@@ -55,7 +55,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
   #isRecording = false;
   readonly #deferred: (() => void)[] = [];
   /** When the last run ended, if the clock has not been read since: then the next one starts at this, and saves a reading. */
-  #endedAt: number | undefined;
+  #endedAt = NaN;
   #failure: Error | undefined;
 
   constructor(
@@ -145,7 +145,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
   }
 
   now(): number {
-    this.#endedAt = undefined;
+    this.#endedAt = NaN;
     const now = this.settings.scheduler.now();
     this.#clock.see(now);
     return now;
@@ -153,12 +153,15 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
 
   /** The next one starts, if one may. */
   start(): Entry | undefined {
-    const mayStart = this.queue.hasReady && this.#takePlace();
-    const entry = mayStart ? this.queue.start(this.#endedAt ?? this.now()) : undefined;
-    this.#endedAt = undefined;
-    if (entry !== undefined) this.#ask();
-    else if (mayStart) this.freePlace();
-    else this.#giveBack();
+    const endedAt = this.#endedAt;
+    this.#endedAt = NaN;
+    if (this.#places !== undefined && !(this.queue.hasReady && this.#takePlace(this.#places))) {
+      this.#giveBack();
+      return undefined;
+    }
+    const entry = this.queue.start(Number.isNaN(endedAt) ? this.now() : endedAt);
+    if (entry === undefined) this.freePlace();
+    else if (!this.#isAsked) this.#ask();
     if (this.#failure !== undefined) this.#break();
     return entry;
   }
@@ -167,23 +170,20 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
   ended(entry: Entry, outcome: Outcome, at: number): void {
     this.#endedAt = at;
     if (outcome.failure === undefined) this.queue.succeed(entry, outcome.requeueDelay, at);
-    else
-      this.record(() => {
-        this.queue.fail(entry, outcome, at);
-      });
+    else this.fail(entry, outcome, at, false);
     // Last: whoever gets the place starts, and what has ended must be known by then.
     this.freePlace();
   }
 
   /** Notes a failure, for which users are asked: what they say meanwhile is heard only afterwards, for nothing may change half of a state. */
-  record(fail: () => void): void {
+  fail(entry: Entry, failed: Failed, at: number, open: boolean): void {
     this.#isRecording = true;
     try {
-      fail();
+      this.queue.fail(entry, failed, at, open);
     } finally {
       this.#isRecording = false;
     }
-    for (let next = this.#deferred.shift(); next !== undefined; next = this.#deferred.shift()) next();
+    while (this.#deferred.length > 0) this.#deferred.shift()?.();
   }
 
   wake(tick: Tick<Entry>): void {
@@ -266,12 +266,16 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
   /** It may be at its end. */
   look(): void {
     if (this.#isCut) return;
+    if (this.#shutdown.isEnding) this.#lookForTheEnd();
+    this.tenure?.look();
+  }
+
+  #lookForTheEnd(): void {
     if (this.#shutdown.isDraining && this.queue.pauses.isForEver) {
       this.queue.dropPaused(this.now());
       this.trampoline.flush();
     }
     this.#shutdown.look();
-    this.tenure?.look();
   }
 
   #offer(event: string | Trigger): void {
@@ -294,16 +298,17 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
   /** What has changed may let something start, or be the end. */
   go(): void {
     if (this.#failure !== undefined) this.#break();
-    this.#ask();
-    this.trampoline.flush();
+    if (this.#isAsked || !this.#ask()) this.trampoline.flush();
     this.look();
   }
 
-  #ask(): void {
-    if (this.#isAsked || !(this.queue.hasReady || this.#hasPlace)) return;
-    if (this.#places !== undefined && !this.#hasPlace && this.#places.isStanding(this)) return;
+  /** @returns whether a turn is asked for by it */
+  #ask(): boolean {
+    if (this.#isAsked || !(this.queue.hasReady || this.#hasPlace)) return false;
+    if (this.#places !== undefined && !this.#hasPlace && this.#places.isStanding(this)) return false;
     this.#isAsked = true;
     this.trampoline.flush(this.#takeTurn);
+    return true;
   }
 
   readonly #takeTurn = (): void => {
@@ -317,12 +322,10 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     this.freePlace();
   }
 
-  #takePlace(): boolean {
-    if (this.#places === undefined || this.#hasPlace) {
-      this.#hasPlace = false;
-      return true;
-    }
-    return this.#places.take(this);
+  #takePlace(places: Places): boolean {
+    if (!this.#hasPlace) return places.take(this);
+    this.#hasPlace = false;
+    return true;
   }
 
   #cutOff(): CutRun[] {

@@ -3,7 +3,7 @@ import { reconcile, type Step } from 'kreconciler/operators';
 import { finalize, map, Subject, timer } from 'rxjs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, test, vi } from 'vitest';
-import { captureAsyncContext, type InContext } from '../../operators/async-context.js';
+import { type AsyncContext, captureAsyncContext } from '../../operators/async-context.js';
 
 const requests = new AsyncLocalStorage<{ readonly name: string }>();
 const here = (): string => requests.getStore()?.name ?? 'none';
@@ -163,13 +163,13 @@ describe('captureAsyncContext', () => {
   });
 
   test('should come back to where it was called', () => {
-    let back: InContext = () => undefined;
+    let back: AsyncContext | undefined;
     during('there', () => {
       back = captureAsyncContext();
     });
     const places: string[] = [];
     during('elsewhere', () => {
-      back(() => places.push(here()));
+      back?.runInAsyncScope(() => places.push(here()));
       places.push(here());
     });
     expect(places).toEqual(['there', 'elsewhere']);
@@ -182,7 +182,7 @@ describe('captureAsyncContext', () => {
   ])('should just call where %s', (_, host) => {
     vi.stubGlobal('process', host);
     const called: string[] = [];
-    captureAsyncContext()(() => called.push('called'));
+    captureAsyncContext().runInAsyncScope(() => called.push('called'));
     vi.stubGlobal('process', process);
     expect(called).toEqual(['called']);
   });
@@ -201,7 +201,7 @@ describe('captureAsyncContext', () => {
     };
     vi.stubGlobal('process', { mainModule: { require } });
     const called: string[] = [];
-    captureAsyncContext()(() => called.push('called'));
+    captureAsyncContext().runInAsyncScope(() => called.push('called'));
     vi.stubGlobal('process', process);
     expect([required, called]).toEqual([['async_hooks'], ['called']]);
   });
