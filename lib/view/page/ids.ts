@@ -1,6 +1,5 @@
 import { combineLatest, debounceTime, distinctUntilChanged, fromEvent, map, merge, type Observable, switchMap, tap } from 'rxjs';
 import { el, find, setAttribute, setText } from './dom.js';
-import { count } from './format.js';
 import { FILTERS } from './overview.js';
 import { polled } from './polled.js';
 import { EVERY, messageOf, type Shell } from './shell.js';
@@ -40,7 +39,7 @@ export function ids(shell: Shell): Observable<unknown> {
     // Another query turns to the first page as well: the two are one.
     debounceTime(0),
     switchMap(([wanted, cursor]) => {
-      let isTold = wanted.search === '' && wanted.state === '';
+      let isTold = wanted.search === '' && wanted.state === '' && cursor === undefined;
       return polled(() => shell.server(wanted.name).ids({ ...wanted, cursor, limit: LIMIT }), EVERY, ask.answered).pipe(
         tap((answered) => {
           if ('error' in answered) {
@@ -48,7 +47,7 @@ export function ids(shell: Shell): Observable<unknown> {
             return;
           }
           table.show(answered.value);
-          if (!isTold) setText(said, `${count(answered.value.total)} ids`);
+          if (!isTold) setText(said, answered.value.total === 0 ? 'No ids' : `Ids ${find('range', HTMLElement).textContent}`);
           isTold = true;
         }),
       );

@@ -35,7 +35,7 @@ export class StepsView {
 
   /** To be called several times a second. */
   draw(): void {
-    if (!this.#isFollowing || this.#list.matches(':hover, :focus-within')) return;
+    if (this.#isHeld) return;
     const steps = this.#waiting.splice(0);
     if (steps.length === 0) return;
     this.#list.prepend(...steps.reverse().map((step) => this.#line(step)));
@@ -46,7 +46,7 @@ export class StepsView {
   tell(every: number): void {
     const all = this.#seen + this.#missed;
     const sampled = this.#missed === 0 ? '' : `, ${count(this.#seen)} of ${count(all)} shown`;
-    setText(this.#rate, `${rate((all * 1000) / every)}${sampled}`);
+    setText(this.#rate, `${rate((all * 1000) / every)}${sampled}${this.#isHeld ? ', held' : ''}`);
     this.#seen = this.#missed = 0;
   }
 
@@ -54,6 +54,10 @@ export class StepsView {
     this.#list.replaceChildren();
     this.#waiting = [];
     setText(this.#rate, '');
+  }
+
+  get #isHeld(): boolean {
+    return !this.#isFollowing || this.#list.matches(':hover, :focus-within');
   }
 
   get #isFollowing(): boolean {
