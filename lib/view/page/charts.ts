@@ -33,15 +33,16 @@ const CHARTS: readonly ChartConfig[] = [
     title: 'Runs',
     kind: 'bars',
     series: [
-      { name: 'succeeded', tone: 'good', of: (bucket) => perSecond(Math.max(0, bucket.ended - bucket.failed - bucket.dropped), bucket) },
-      { name: 'failed', tone: 'fail', of: (bucket) => perSecond(bucket.failed, bucket) },
+      { name: 'succeeded', tone: 'good', of: (bucket) => perSecond(Math.max(0, bucket.ended - bucket.failed), bucket) },
+      { name: 'failed', tone: 'fail', of: (bucket) => perSecond(Math.max(0, bucket.failed - bucket.dropped), bucket) },
       { name: 'dropped', tone: 'bad', of: (bucket) => perSecond(bucket.dropped, bucket) },
     ],
     unit: rate,
     now: (bucket) => {
       if (bucket === undefined || bucket.ended === 0) return 'none ended';
-      const bad = bucket.failed + bucket.dropped;
-      return `${rate(perSecond(bucket.ended, bucket))}, ${bad === 0 ? 'none' : `${Math.ceil((bad / bucket.ended) * 100)} %`} failed`;
+      const { ended, failed, dropped } = bucket;
+      const share = failed === 0 ? 'none' : `${Math.min(100, Math.ceil((failed / ended) * 100))} %`;
+      return `${rate(perSecond(ended, bucket))}, ${share} failed${dropped === 0 ? '' : `, ${dropped} dropped`}`;
     },
   },
   {
