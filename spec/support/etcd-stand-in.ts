@@ -83,6 +83,12 @@ export class EtcdStandIn {
     this.#delete(key, ++this.revision);
   }
 
+  /** Somebody revokes a lease, the one at `where` of all, from 0 up to 1. */
+  endSomeLease(where: number): void {
+    const id = [...this.#leases.keys()][Math.floor(where * this.#leases.size)];
+    if (id !== undefined) this.#end(id);
+  }
+
   #respond(path: string, body: never, signal: AbortSignal): FetchResponse {
     if (path === 'watch') return this.#watch(body, signal);
     if (path === this.refused) return json({ message: 'no', code: 7 }, 403);
