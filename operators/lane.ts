@@ -1,19 +1,8 @@
-import {
-  defer,
-  delayWhen,
-  EMPTY,
-  finalize,
-  ignoreElements,
-  merge,
-  mergeMap,
-  type Observable,
-  type OperatorFunction,
-  takeUntil,
-  tap,
-} from 'rxjs';
+import { defer, delayWhen, EMPTY, finalize, ignoreElements, merge, mergeMap, type OperatorFunction, takeUntil, tap } from 'rxjs';
 import { toObservable } from './observable-input.js';
 import type { Reconciler, Trigger } from './types.js';
 import type { LaneConfig } from './lane-config.js';
+import type { Tenure, TenuredLane } from './tenure.js';
 import { Worker } from './worker.js';
 
 /**
@@ -21,18 +10,18 @@ import { Worker } from './worker.js';
  * Its steps leave by the trampoline; it completes once its source has and everything has settled, or once `settings.stop` has
  * emitted and nothing runs.
  *
- * @param terms - in which it may run; one is let go of when nothing of it runs any more. Default: it always may
+ * @param inTerms - makes it run in terms only, each of which is let go of when nothing of it runs any more. Default: it always may
  */
 export function lane(
   reconciler: Reconciler,
   worker: number,
   config: LaneConfig,
-  terms?: Observable<Observable<'revoked'>>,
+  inTerms?: (lane: TenuredLane) => Tenure,
 ): OperatorFunction<string | Trigger, never> {
   const { settings, delays } = config;
   return (events) =>
     defer(() => {
-      const lane = new Worker(reconciler, worker, config, terms !== undefined);
+      const lane = new Worker(reconciler, worker, config, inTerms);
       config.inspector?.(lane.queue);
       config.commands.join(lane);
       return merge(
@@ -55,11 +44,7 @@ export function lane(
             lane.stop();
           }),
         ),
-        terms?.pipe(
-          tap((term) => {
-            lane.tenure?.begin(term);
-          }),
-        ) ?? EMPTY,
+        lane.tenure?.terms ?? EMPTY,
         lane.taking(events),
       ).pipe(
         ignoreElements(),

@@ -25,21 +25,14 @@ import type { LaneConfig, LaneExtras } from './lane-config.js';
 import { toObservable } from './observable-input.js';
 import { Places } from './places.js';
 import { Router } from './router.js';
+import type { Tenure, TenuredLane } from './tenure.js';
 import { trampolined } from './trampolined.js';
 import type { Reconciler, Step, Trigger } from './types.js';
 
 /** What a loop is composed of. */
 export interface LoopParts {
-  /**
-   * One serial lane; its steps carry `worker`, which no other lane of the loop may have. With `terms` it takes events only in one of
-   * them: a term that emits `'revoked'` is to be let go of, and is when nothing runs any more; one that ends is lost, and what runs is
-   * cut off.
-   */
-  readonly lane: (
-    reconciler: Reconciler,
-    worker: number,
-    terms?: Observable<Observable<'revoked'>>,
-  ) => OperatorFunction<string | Trigger, never>;
+  /** One serial lane; its steps carry `worker`, which no other lane of the loop may have. */
+  readonly lane: (reconciler: Reconciler, worker: number) => OperatorFunction<string | Trigger, never>;
   /** Emits a step that is not a lane's, a rejection for instance, in order with theirs. */
   readonly emit: (step: Step) => void;
 }
@@ -69,10 +62,20 @@ export function loop<T>(
   return loopWith(settings, compose);
 }
 
+/** The same with what only the engine itself composes. */
+interface OwnParts extends LoopParts {
+  /** A lane that may run in terms only. */
+  readonly lane: (
+    reconciler: Reconciler,
+    worker: number,
+    inTerms?: (lane: TenuredLane) => Tenure,
+  ) => OperatorFunction<string | Trigger, never>;
+}
+
 /** {@link loop} with a router, whose contexts can be extended and workqueues looked at. */
 export function loopWith<T>(
   settings: ReconcileSettings,
-  compose: (events: Observable<T>, parts: LoopParts, router: Router) => Observable<unknown>,
+  compose: (events: Observable<T>, parts: OwnParts, router: Router) => Observable<unknown>,
   extras?: LaneExtras,
 ): OperatorFunction<T, Step> {
   return (source) =>
@@ -121,8 +124,8 @@ export function loopWith<T>(
         // Before the lanes: the source is let go first (P2).
         takeUntil(stop),
       );
-      const parts: LoopParts = {
-        lane: (reconciler, worker, terms) => lane(reconciler, worker, config, terms),
+      const parts: OwnParts = {
+        lane: (reconciler, worker, inTerms) => lane(reconciler, worker, config, inTerms),
         emit: (step) => {
           trampoline.emit(step);
         },

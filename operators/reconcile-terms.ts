@@ -2,8 +2,8 @@ import { EMPTY, filter, groupBy, mergeMap, Observable, type OperatorFunction, Su
 import type { ReconcileSettings } from './config.js';
 import type { LaneExtras } from './lane-config.js';
 import { loopWith } from './loop.js';
-import { notOwned, route } from './route.js';
-import { LaneTerm } from './tenure.js';
+import { notOwned } from './route.js';
+import { inTerms, LaneTerm } from './tenure.js';
 import type { Reconciler, Step, Trigger } from './types.js';
 import { UnicastSubject } from './unicast-subject.js';
 
@@ -21,16 +21,16 @@ export function reconcileTerms(
 ): OperatorFunction<string | Trigger | LaneTerm, Step> {
   return loopWith<string | Trigger | LaneTerm>(
     settings,
-    (inputs, { lane, emit }) => {
+    (inputs, { lane, emit }, router) => {
       const known = new Set<number>();
       const workerOf = (input: string | Trigger | LaneTerm): number => {
         if (input instanceof LaneTerm) {
           known.add(input.worker);
           return input.worker;
         }
-        const routed = route(input, settings);
-        if (typeof routed === 'number' && known.has(routed)) return routed;
-        emit(typeof routed === 'number' ? notOwned(input, routed, settings) : routed);
+        const worker = router.route(input) ?? NOWHERE;
+        if (worker === NOWHERE || known.has(worker)) return worker;
+        emit(notOwned(input, worker, settings));
         return NOWHERE;
       };
       return letGoFirst(inputs).pipe(
@@ -44,7 +44,7 @@ export function reconcileTerms(
               terms.next(input.until);
               return false;
             }),
-            lane(reconciler, group.key, terms),
+            lane(reconciler, group.key, inTerms(terms)),
           );
         }),
       );

@@ -1,7 +1,9 @@
-import { type Observable, Subscription } from 'rxjs';
+import { ignoreElements, type Observable, Subscription, tap } from 'rxjs';
 import type { ReconcileSettings } from './config.js';
+import { notOwned } from './route.js';
 import { Shutdown } from './shutdown.js';
 import type { Trampoline } from './trampoline.js';
+import type { Trigger } from './types.js';
 import type { Workqueue } from './workqueue.js';
 
 /** The beginning of a term in which the lane of one worker may run. */
@@ -39,22 +41,40 @@ export interface TenuredLane {
  * lets go of a term when it is at rest, so nobody need be told.
  */
 export class Tenure {
-  /** Whether events are taken. */
-  isOpen = false;
+  /** Begins the terms, and must be subscribed to before there are events. */
+  readonly terms: Observable<never>;
+  #isOpen = false;
   #held: Subscription | undefined;
   /** While what runs may finish. */
   #leaving: Shutdown | undefined;
 
-  constructor(readonly lane: TenuredLane) {}
+  constructor(
+    readonly lane: TenuredLane,
+    terms: Observable<Observable<'revoked'>>,
+  ) {
+    this.terms = terms.pipe(
+      tap((term) => {
+        this.#begin(term);
+      }),
+      ignoreElements(),
+    );
+  }
 
-  begin(term: Observable<'revoked'>): void {
+  /** Whether an event is taken. If not, a step has said so. */
+  admits(event: string | Trigger): boolean {
+    const { queue, settings, trampoline } = this.lane;
+    if (!this.#isOpen) trampoline.emit(notOwned(event, queue.worker, settings));
+    return this.#isOpen;
+  }
+
+  #begin(term: Observable<'revoked'>): void {
     if (this.lane.isStopping) return;
     // One that nobody has ended is over all the same.
     if (this.#held !== undefined) this.#lose(this.#held);
     this.lane.queue.reopen();
     const held = new Subscription();
     this.#held = held;
-    this.isOpen = true;
+    this.#isOpen = true;
     const lose = (): void => {
       this.#lose(held);
     };
@@ -81,7 +101,7 @@ export class Tenure {
 
   #revoke(held: Subscription): void {
     if (this.#held !== held || this.#leaving !== undefined) return;
-    this.isOpen = false;
+    this.#isOpen = false;
     const { lane } = this;
     if (
       lane.defer(() => {
@@ -122,7 +142,12 @@ export class Tenure {
     if (this.#held !== held) return;
     this.#leaving?.cancel();
     this.#held = this.#leaving = undefined;
-    this.isOpen = false;
+    this.#isOpen = false;
     held.unsubscribe();
   }
+}
+
+/** Makes a lane run in `terms` only, each of which emits and ends as that of a {@link LaneTerm}. */
+export function inTerms(terms: Observable<Observable<'revoked'>>): (lane: TenuredLane) => Tenure {
+  return (lane) => new Tenure(lane, terms);
 }

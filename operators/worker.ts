@@ -9,9 +9,8 @@ import type { LaneConfig } from './lane-config.js';
 import type { Failed, Outcome } from './outcome.js';
 import type { Candidate, Places } from './places.js';
 import type { CutRun } from './runner.js';
-import { notOwned } from './route.js';
 import { Shutdown } from './shutdown.js';
-import { Tenure, type TenuredLane } from './tenure.js';
+import type { Tenure, TenuredLane } from './tenure.js';
 import type { Tick } from './tick-grid.js';
 import type { Trampoline } from './trampoline.js';
 import type { Reconciler, Trigger } from './types.js';
@@ -62,7 +61,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     readonly reconciler: Reconciler,
     worker: number,
     { settings, trampoline, delays, Context, places, commands, broken: stopLoop, history }: LaneConfig,
-    hasTerms = false,
+    inTerms?: (lane: TenuredLane) => Tenure,
   ) {
     this.settings = settings;
     this.trampoline = trampoline;
@@ -81,7 +80,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
       this.#failure = error;
     };
     this.queue = new Workqueue(worker, settings, trampoline, arm, commands.pauses, broken, delays.clock, history);
-    this.tenure = hasTerms ? new Tenure(this) : undefined;
+    this.tenure = inTerms?.(this);
     this.#shutdown = new Shutdown(
       settings,
       this.queue,
@@ -107,15 +106,11 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
   taking(events: Observable<string | Trigger>): Observable<never> {
     const { tenure } = this;
     const offer = (event: string | Trigger): void => {
-      this.#offer(event);
-    };
-    const offerIfOwned = (event: string | Trigger): void => {
-      if (tenure?.isOpen === true) this.#offer(event);
-      else this.trampoline.emit(notOwned(event, this.queue.worker, this.settings));
+      if (tenure === undefined || tenure.admits(event)) this.#offer(event);
     };
     return new Observable((subscriber) =>
       events.subscribe({
-        next: tenure === undefined ? offer : offerIfOwned,
+        next: offer,
         error: (error: unknown) => {
           subscriber.error(error);
         },
