@@ -8,11 +8,11 @@ export interface Delivery extends Trigger {
 }
 
 /**
- * What a JetStream consumer delivers, as an event stream: the id is the last token of the subject, `services.web` says
+ * What a JetStream consumer, or one that is looked up on subscription, delivers, as an event stream: the id is the last token of the subject, `services.web` says
  * `web`. The broker delivers at most `max_ack_pending` messages before it wants an answer, so no backpressure is needed.
  */
-export function deliveries(consumer: Consumer): Observable<Delivery> {
-  return defer(() => consumer.consume()).pipe(
+export function deliveries(consumer: Consumer | (() => Promise<Consumer>)): Observable<Delivery> {
+  return defer(async () => (typeof consumer === 'function' ? await consumer() : consumer).consume()).pipe(
     switchMap((messages) => from(messages).pipe(finalize(() => void messages.close()))),
     map((message) => ({ id: message.subject.slice(message.subject.lastIndexOf('.') + 1), message })),
   );

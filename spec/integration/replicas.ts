@@ -1,6 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { type LinesProcess, spawnLines } from './lines-process.js';
 
 /** What a replica says, a line of JSON each. */
 export interface Line {
@@ -24,37 +22,13 @@ export interface Series {
 }
 
 /** A replica in a process of its own, that can be killed, stopped or cut off. */
-export interface Replica {
+export interface Replica extends LinesProcess<Line> {
   readonly name: string;
-  readonly lines: Line[];
-  readonly child: ChildProcess;
-  readonly isAlive: boolean;
-  readonly kill: (signal: NodeJS.Signals) => void;
-  /** Its exit code, or the signal that ended it. */
-  readonly ended: Promise<number | NodeJS.Signals | null>;
 }
 
 export function replica(name: string, url: string, env: NodeJS.ProcessEnv = {}, file = 'replica.ts'): Replica {
-  const program = fileURLToPath(new URL(file, import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', program], {
-    env: { ...process.env, DATABASE_URL: url, REPLICA: name, ...env },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const lines: Line[] = [];
-  const reader = createInterface({ input: child.stdout });
-  reader.on('line', (line) => lines.push(JSON.parse(line) as Line));
-  const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
-    // Not `exit`: what it said last may still be on its way then.
-    child.once('close', (code, signal) => resolve(code ?? signal));
-  });
-  return {
-    name,
-    lines,
-    child,
-    ended,
-    get isAlive() {
-      return child.exitCode === null && child.signalCode === null;
-    },
-    kill: (signal) => void child.kill(signal),
-  };
+  return Object.assign(
+    spawnLines(file, { DATABASE_URL: url, REPLICA: name, ...env }, (line) => JSON.parse(line) as Line),
+    { name },
+  );
 }
