@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { stateOf } from '../../examples/supervisor/state.js';
 import type { PrintedStep } from '../support/supervisor.js';
+import { until } from '../support/until.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** The recipes in `sources` have a spec of their own, beside them. */
@@ -58,6 +59,37 @@ describe.concurrent('an example', { timeout: 60_000 }, () => {
     child.kill('SIGTERM');
     expect(await once(child, 'exit')).toEqual([0, null]);
     for (const folder of [stateOf(root), root]) rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('should be started so that it ends in good order, if it goes on until it is told to end', () => {
+    const mains = folders.filter(
+      (name) => name !== 'testing' && /--for/.test(readFileSync(join(ROOT, 'examples', name, 'main.ts'), 'utf8')),
+    );
+    const started = Object.values(scripts).filter((script) => /examples\/sources\/start/.test(script));
+    for (const folder of [...mains, 'supervisor', 'telemetry'])
+      started.push(...Object.values(scripts).filter((script) => script.includes(`examples/${folder}/main.ts`)));
+    expect(started.length).toBeGreaterThan(12);
+    expect(started.filter((script) => !script.startsWith('node --import ./examples/graceful-exit.js --import tsx '))).toEqual([]);
+  });
+
+  it.skipIf(process.platform === 'win32')('should end in good order when the npm that has started it ends', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'supervisor-'));
+    const log = join(root, 'state/services/web/0.log');
+    try {
+      for (const file of ['web.json', 'web.js']) cpSync(join(ROOT, 'examples/supervisor/services', file), join(root, file));
+      writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
+      const args = ['run', '--silent', 'start', '--', '--json', '--dir', root, '--state', join(root, 'state')];
+      const npm = spawn('npm', args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] });
+      let stdout = '';
+      npm.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+      await until('it keeps its service running', () => /"succeeded","id":"web"/.test(stdout));
+      npm.kill('SIGTERM');
+      // Not its exit: the example has its output still.
+      await once(npm, 'close');
+      expect(readFileSync(log, 'utf8')).toMatch(/closing\n$/);
+    } finally {
+      for (const folder of [stateOf(root), root]) rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it('should be the supervisor: it starts all its services, prints a step a line, and ends after its time', async () => {
