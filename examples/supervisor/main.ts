@@ -14,6 +14,7 @@ import { type Status, supervise } from './reconciler.js';
 import { Screen } from './screen.js';
 import { signals$ } from './signals.js';
 import { openState, shortHash, stateOf } from './state.js';
+import { firstProcess, leavesZombies } from './zombies.js';
 
 const SERVICES = fileURLToPath(new URL('services', import.meta.url));
 
@@ -104,8 +105,8 @@ async function supervisor(args: Arguments): Promise<void> {
   const watching = new Subscription();
   const { steps } = controller;
   watching.add((args.json ? json({ steps, logs }) : lines({ steps, statuses: statuses$, deaths: deaths$, logs, screen })).subscribe());
-  // Orphans become children of process 1, and Node waits for none that it has not started itself.
-  if (process.pid === 1) process.stderr.write('As process 1 the supervisor leaves zombies behind: start the container with --init\n');
+  if (leavesZombies(process.pid, firstProcess()))
+    process.stderr.write('Nobody waits for orphans here, so they stay as zombies: start the container with --init\n');
   if (!args.json) screen.print(`Supervisor ${process.pid} looks after ${dir} and keeps its state in ${state}`);
 
   // Ctrl-C and its like, the time, and a reader of our output who has gone, stop it; a second Ctrl-C does not wait.
