@@ -82,8 +82,7 @@ describe.concurrent('an example', { timeout: 60_000 }, () => {
       const npm = spawn('npm', args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] });
       let stdout = '';
       npm.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-      await until('it keeps its service running', () => /"succeeded","id":"web"/.test(stdout));
-      npm.kill('SIGTERM');
+      await until('it keeps its service running', () => /"succeeded","id":"web"/.test(stdout), 50_000).finally(() => npm.kill('SIGTERM'));
       // Not its exit: the example has its output still.
       await once(npm, 'close');
       expect(readFileSync(log, 'utf8')).toMatch(/closing\n$/);
