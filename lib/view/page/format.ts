@@ -106,7 +106,7 @@ function by({ stream }: StepMessage): string {
 }
 
 /** `delay_queue_full` as it is read. */
-export function words(code: string | undefined): string {
+function words(code: string | undefined): string {
   return (code ?? '').replaceAll('_', ' ');
 }
 

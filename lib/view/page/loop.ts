@@ -4,7 +4,7 @@ import { ChartsView } from './charts.js';
 import { el, find, setAttribute, setHidden, setText } from './dom.js';
 import { OverviewView } from './overview.js';
 import { polled } from './polled.js';
-import { format } from './route.js';
+import { format } from './address.js';
 import { EVERY, messageOf, type Shell } from './shell.js';
 import { WorkersView } from './workers.js';
 
