@@ -61,7 +61,7 @@ export interface ReconcileRequest {
 }
 
 /**
- * Runs a reconcile loop over event streams while this process leads. (Go: `Controller`, `New`.)
+ * Runs a reconcile loop over event streams while this process leads, or owns shards. (Go: `Controller`, `New`.)
  *
  * @throws TypeError if the configuration, the reconciler or a stream is unusable; the message names the field
  * @example
@@ -152,7 +152,7 @@ export class Controller {
     }
   }
 
-  /** Says that this process leads. Harmless before `run`, twice, after the end, and ignored if there is `config.leader`. */
+  /** Says that this process leads. Harmless before `run`, twice, after the end, and ignored if there is `config.leader` or `config.shards`. */
   becomeLeader(): void {
     this.#says.next(true);
   }
@@ -165,7 +165,7 @@ export class Controller {
   /**
    * Makes `id` right now: an event of its own, without a stream. Resolves when a run that started after it has succeeded (one that asks for
    * `requeueDelay` has); retries are waited for, and so is a pause. Rejects with the error that the id was dropped or rejected
-   * with, or with one that names the reason; at once if this process does not run or does not lead.
+   * with, or with one that names the reason; at once if this process does not run, does not lead, or does not own the shard of `id`.
    *
    * @param request.signal - ends the waiting, and nothing else; then it rejects with `signal.reason`
    * @param request.force - it runs next, whatever stands in the way but another run of the id; see `Trigger.force`

@@ -1,5 +1,5 @@
-import { Controller, type EventStream, type ResyncConfig } from 'kreconciler';
-import { NEVER, of } from 'rxjs';
+import { Controller, type EventStream, perShard, resync, type ResyncConfig } from 'kreconciler';
+import { filter, NEVER, of } from 'rxjs';
 
 /* Laws that `tsc` checks; nothing here runs. */
 
@@ -25,3 +25,13 @@ export const list: ResyncConfig['list'] = () => 'apple';
 export const lists: ResyncConfig['list'][] = [() => ['apple'], () => of('apple', ['pear']), async () => ['apple']];
 
 export const controller = new Controller({}, () => undefined, streams);
+
+/* A function may ask what is owned, or leave it. */
+export const sharded = {
+  all: (_, { acquired }) => resync({ every: 1_000, list: () => ['apple'], relistOn: acquired }),
+  some: (_, { owns }) => of('apple').pipe(filter(owns)),
+  messages: perShard(async function* (shard: number, signal: AbortSignal) {
+    if (!signal.aborted) yield { id: String(shard) };
+  }),
+} satisfies Record<string, EventStream>;
+export const replica = new Controller({ shards: { count: 4, holdings: NEVER } }, (_, { shard, term }) => void [shard, term], sharded);
