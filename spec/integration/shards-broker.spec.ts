@@ -24,6 +24,7 @@ describe.runIf(onlyInIntegration)('JetStream by shards', () => {
     server = await natsServer();
     connection = await connect({ servers: server.url });
     pool = new pg.Pool({ connectionString: postgres.url });
+    pool.on('error', () => undefined);
     await pool.query('CREATE TABLE actual (id text PRIMARY KEY, seq bigint NOT NULL)');
   });
   afterAll(async () => {
