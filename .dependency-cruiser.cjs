@@ -26,8 +26,8 @@ module.exports = {
     {
       name: 'lib-imports-the-engine-and-its-peers',
       severity: 'error',
-      from: { path: '^lib/', pathNot: '^lib/(etcd|postgres|testing)/' },
-      to: { pathNot: ['^lib/(?!etcd/|postgres/|testing/)', '^operators/', peers('rxjs', '@opentelemetry/api')] },
+      from: { path: '^lib/', pathNot: '^lib/(etcd|postgres|testing|view)/' },
+      to: { pathNot: ['^lib/(?!etcd/|postgres/|testing/|view/)', '^operators/', peers('rxjs', '@opentelemetry/api')] },
     },
     {
       name: 'lib-etcd-imports-no-client',
@@ -56,6 +56,13 @@ module.exports = {
           peers('rxjs', '@opentelemetry/api', 'fast-check'),
         ],
       },
+    },
+    {
+      name: 'lib-view-imports-no-server',
+      comment: 'It speaks fetch, and leaves Node and frameworks to whoever mounts it.',
+      severity: 'error',
+      from: { path: '^lib/view/' },
+      to: { pathNot: ['^lib/(?!etcd/|postgres/|testing/)', '^operators/', peers('rxjs', '@opentelemetry/api')] },
     },
     {
       name: 'no-index-inside',

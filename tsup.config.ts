@@ -7,6 +7,7 @@ export default defineConfig({
     operators: 'operators/index.ts',
     postgres: 'lib/postgres/index.ts',
     testing: 'lib/testing/index.ts',
+    view: 'lib/view/index.ts',
   },
   format: ['esm', 'cjs'],
   target: 'es2022',

@@ -22,6 +22,7 @@ import {
 import type { LaneExtras } from '../operators/lane-config.js';
 import { reconcileWith } from '../operators/reconcile.js';
 import { reconcileTerms } from '../operators/reconcile-terms.js';
+import type { ReconcileSettings } from '../operators/config.js';
 import { checkCommand, type Command } from '../operators/command.js';
 import { check, checkFunction, checkId, checkObject, checkSignal } from '../operators/check.js';
 import type { Reconciler, Step, Trigger } from '../operators/types.js';
@@ -222,6 +223,11 @@ export class Controller {
     this.#command({ kind: 'discard', id });
   }
 
+  /** Its configuration, checked and whole. */
+  get config(): ReconcileSettings & Config {
+    return this.#settings;
+  }
+
   /**
    * What is ready, running, waiting and abandoned just now, and whether this process leads. With very many ids in it that takes a while,
    * in which the loop stands: `{ ids: false }` only counts, and {@link inspectIds} goes through them page by page.
@@ -236,9 +242,10 @@ export class Controller {
     check('ids', ids, 'a boolean', typeof ids === 'boolean');
     const { pauses } = this.#inspected.notes;
     return {
-      ...inspectCounts(this.#leadership.term !== undefined, this.#inspected, [...this.#completed], this.#shards),
-      ...(ids && { ids: inspectAll(this.#inspected) }),
-      ...(ids && pauses.size > 0 && { pausedIds: Object.fromEntries(pauses) }),
+      ...inspectCounts(this.#leadership.term, this.#inspected, [...this.#completed], this.#shards),
+      ...(ids
+        ? { ids: inspectAll(this.#inspected), ...(pauses.size > 0 && { pausedIds: Object.fromEntries(pauses) }) }
+        : { pausedIds: pauses.size }),
     };
   }
 

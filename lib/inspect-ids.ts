@@ -2,6 +2,7 @@ import { asyncScheduler, firstValueFrom, timer } from 'rxjs';
 import type { Entry } from '../operators/entry.js';
 import { check, checkObject } from '../operators/check.js';
 import type { Counts } from '../operators/snapshots.js';
+import { unconvergedSince } from './unconverged-since.js';
 import { type IdleId, type Inspected, type InspectedId, inspectId } from './inspect.js';
 
 /** Which ids are wanted. */
@@ -23,15 +24,17 @@ export interface InspectedIds {
   readonly total: number;
   /** The cursor of the next page, if there is one. */
   readonly next?: string;
+  /** Which of all ids, whatever is asked for, has not converged for longest, and since when; what is paused does not count. */
+  readonly oldest?: { readonly id: string; readonly since: number };
 }
 
 /** How many buckets are looked at before others get a turn: about a millisecond of work. */
-const SLICE = 8_192;
+const SLICE = 16_384;
 
 const STATES = ['ready', 'running', 'waiting', 'abandoned', 'paused', 'failing'];
 
 /** @throws TypeError that names the field, what was expected and what came */
-function checked(config: InspectIdsConfig): InspectIdsConfig & { readonly search: string; readonly limit: number } {
+export function checkInspectIds(config: InspectIdsConfig): InspectIdsConfig & { readonly search: string; readonly limit: number } {
   checkObject('config', config);
   const { state, search = '', cursor, limit = 50 } = config;
   check('state', state, STATES.map((name) => `'${name}'`).join(', '), state === undefined || STATES.includes(state));
@@ -46,7 +49,7 @@ function checked(config: InspectIdsConfig): InspectIdsConfig & { readonly search
  * gets its turn in between. So an id that is not idle all the while is counted once; one that comes or goes meanwhile may be or not.
  */
 export async function inspectIds(config: InspectIdsConfig, inspected: Inspected): Promise<InspectedIds> {
-  const { state, search, cursor, limit } = checked(config);
+  const { state, search, cursor, limit } = checkInspectIds(config);
   const matches = (id: string): boolean => search === '' || id.includes(search);
   const found: Smallest[] = [];
   if (state === 'paused') {
@@ -62,6 +65,7 @@ export async function inspectIds(config: InspectIdsConfig, inspected: Inspected)
       let some = new Smallest(limit + 1, cursor);
       const walk = queue.walk(
         (entry) => {
+          some.see(entry.id, unconvergedSince(entry, inspected));
           if (isIn(entry, state) && matches(entry.id)) some.offer(entry.id);
         },
         () => {
@@ -74,10 +78,12 @@ export async function inspectIds(config: InspectIdsConfig, inspected: Inspected)
   }
   const ids = found.flatMap((some) => some.ids).sort((a, b) => (a < b ? -1 : 1));
   const page = ids.slice(0, limit);
+  const oldest = found.flatMap((some) => some.oldest ?? []).sort((a, b) => a.since - b.since)[0];
   return {
     ids: page.map((id) => inspectId(id, inspected)).filter((row) => row !== undefined),
     total: found.reduce((total, some) => total + some.total, 0),
     ...(ids.length > limit && { next: page.at(-1) as string }),
+    ...(oldest !== undefined && { oldest }),
   };
 }
 
@@ -89,11 +95,17 @@ function isIn({ state, hasFailed }: Readonly<Entry>, wanted: InspectIdsConfig['s
 class Smallest {
   readonly ids: string[] = [];
   total = 0;
+  /** Of all, wanted or not. */
+  oldest: { readonly id: string; readonly since: number } | undefined;
 
   constructor(
     readonly limit: number,
     readonly cursor: string | undefined,
   ) {}
+
+  see(id: string, since: number | undefined): void {
+    if (since !== undefined && !(since >= (this.oldest?.since ?? Infinity))) this.oldest = { id, since };
+  }
 
   offer(id: string): void {
     this.total++;

@@ -55,6 +55,8 @@ export type HeldBy = 'queue' | 'pause' | 'retry' | 'requeue' | 'cooldown' | 'pro
 /** A {@link Snapshot} with the ids in it. */
 export interface Inspection extends Snapshot {
   readonly leading: boolean;
+  /** The number of the term, if the leader source gives it one. */
+  readonly term?: number;
   readonly ids: readonly InspectedId[];
   /** Whether the whole loop is paused. */
   readonly paused?: Pause;
@@ -67,7 +69,10 @@ export interface Inspection extends Snapshot {
 }
 
 /** An {@link Inspection} without ids: it costs the same however many there are. */
-export type InspectionOfCounts = Omit<Inspection, 'ids' | 'pausedIds'>;
+export interface InspectionOfCounts extends Omit<Inspection, 'ids' | 'pausedIds'> {
+  /** How many ids are paused themselves. */
+  readonly pausedIds: number;
+}
 
 /** What there is to be looked at in a loop. */
 export class Inspected {
@@ -94,15 +99,16 @@ export class Inspected {
 
 /** Counts the ids of a loop. */
 export function inspectCounts(
-  leading: boolean,
+  term: { readonly term: number | undefined } | undefined,
   { queues, notes }: Inspected,
   completed: readonly string[],
   shards?: OwnedShards,
-): InspectionOfCounts {
+): Omit<Inspection, 'ids' | 'pausedIds'> {
   const workers = queues.map(countsOf).sort((a, b) => a.worker - b.worker);
   const sum = (key: keyof Counts): number => workers.reduce((all, counts) => all + counts[key], 0);
   return {
-    leading,
+    leading: term !== undefined,
+    ...(term?.term !== undefined && shards === undefined && { term: term.term }),
     ready: sum('ready'),
     running: sum('running'),
     waiting: sum('waiting'),

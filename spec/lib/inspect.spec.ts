@@ -92,9 +92,10 @@ describe('Controller.inspect', () => {
     changes.next('pear');
     controller.pause();
     changes.next('apple');
-    const { ids, ...counts } = controller.inspect();
-    expect(ids).toHaveLength(2);
-    expect(controller.inspect({ ids: false })).toEqual(counts);
+    controller.pause('fig');
+    const { ids, pausedIds, ...counts } = controller.inspect();
+    expect([ids.length, Object.keys(pausedIds!)]).toEqual([2, ['fig']]);
+    expect(controller.inspect({ ids: false })).toEqual({ ...counts, pausedIds: 1 });
     expect(() => controller.inspect({ ids: 1 as never })).toThrow('Expected `ids` to be a boolean, got `1` (number)');
   });
 });
@@ -127,6 +128,24 @@ describe('Controller.inspectIds', () => {
     expect(await found({ state: 'waiting', search: 'p' })).toEqual(['peach', 'pear', 'plum']);
     expect(await found({ state: 'running' })).toEqual([]);
     expect(await found({ search: 'ea' })).toEqual(['peach', 'pear']);
+  });
+
+  it('should name the id that has not converged for longest, and since when', async () => {
+    const { controller, changes } = orchard({ cooldown: 500 });
+    const oldest = async () => (await controller.inspectIds()).oldest;
+    changes.next('apple');
+    expect(await oldest()).toBeUndefined();
+    changes.next('pear');
+    vi.advanceTimersByTime(2_000);
+    controller.pause('fig');
+    changes.next('fig');
+    expect(await oldest()).toEqual({ id: 'pear', since: 1_000 });
+    controller.discard('pear');
+    changes.next('plum');
+    changes.next('plum');
+    expect(await oldest()).toEqual({ id: 'plum', since: 3_000 });
+    controller.pause();
+    expect(await oldest()).toBeUndefined();
   });
 
   it.each([

@@ -1,0 +1,20 @@
+import { checkInspectIds, type InspectIdsConfig } from '../inspect-ids.js';
+import { RefusedError } from './answers.js';
+import { idOf } from './cursor.js';
+
+/** @throws RefusedError if the query is not what it has to be */
+export function idsQuery(query: URLSearchParams): InspectIdsConfig {
+  const text = (name: string): string | undefined => query.get(name) ?? undefined;
+  const [limit, cursor] = [text('limit'), text('cursor')];
+  try {
+    return checkInspectIds({
+      // An empty one is what a form sends for none.
+      state: (text('state') || undefined) as InspectIdsConfig['state'],
+      search: text('search'),
+      cursor: cursor === undefined ? undefined : idOf(cursor),
+      limit: limit === undefined ? undefined : Number(limit),
+    });
+  } catch (error) {
+    throw new RefusedError(400, error instanceof TypeError ? error.message : 'Expected `cursor` to be the `next` of a page');
+  }
+}
