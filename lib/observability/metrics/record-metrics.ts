@@ -1,16 +1,8 @@
 import { createNoopMeter, type Meter, metrics } from '@opentelemetry/api';
-import {
-  asyncScheduler,
-  defer,
-  finalize,
-  from,
-  type MonoTypeOperatorFunction,
-  NEVER,
-  type ObservableInput,
-  type SchedulerLike,
-} from 'rxjs';
+import { asyncScheduler, defer, finalize, type MonoTypeOperatorFunction, NEVER, type ObservableInput, type SchedulerLike } from 'rxjs';
 import { check, checkFunction, checkName, checkObservableInput, checkScheduler } from '../../../operators/check.js';
 import type { Step } from '../../../operators/types.js';
+import { fromInput } from '../../from-input.js';
 import { reportGauges } from './gauges.js';
 import { LoopMetrics } from './loop-metrics.js';
 import type { ShardChange } from './shard-metrics.js';
@@ -86,7 +78,7 @@ export function recordMetrics(config: RecordMetricsConfig = {}): MonoTypeOperato
       if (meter === createNoopMeter()) return steps;
       const loop = new LoopMetrics(meter, name === undefined ? {} : { controller: name }, workerName, { workerConcurrency, concurrency });
       if (leading !== undefined) loop.leading = false;
-      const terms = from(leading ?? NEVER).subscribe({
+      const terms = fromInput(leading ?? NEVER).subscribe({
         next: (leads) => {
           loop.leading = leads;
         },
@@ -95,14 +87,14 @@ export function recordMetrics(config: RecordMetricsConfig = {}): MonoTypeOperato
           loop.leading = false;
         },
       });
-      const changes = from(streams ?? NEVER).subscribe({
+      const changes = fromInput(streams ?? NEVER).subscribe({
         next: (change) => {
           loop.changeStream(change, scheduler.now());
         },
         // What they were is what is known of them.
         error: () => undefined,
       });
-      const moves = from(shards ?? NEVER).subscribe({
+      const moves = fromInput(shards ?? NEVER).subscribe({
         next: (change) => {
           loop.changeShards(change, scheduler.now());
         },

@@ -374,6 +374,25 @@ describe('the gauges of recordMetrics', () => {
     expect(await leader()).toEqual([{ attributes: { controller: 'a' }, value: 0 }]);
   });
 
+  it('should hear of the lead from an Observable of another copy of rxjs, wherever that keeps its Observable side', async () => {
+    const leading = { subscribe: of(true).subscribe.bind(of(true)), pipe: of(true).pipe.bind(of(true)) } as Observable<boolean>;
+    const { events, collect } = measured(() => undefined, {}, { leading });
+    events.next('a');
+    expect(total(await collect(), 'kreconciler_leader')).toBe(1);
+  });
+
+  it.each(['leading', 'streams', 'shards'] as const)(
+    'should close an iterator of `%s` that has not ended when the loop has',
+    async (field) => {
+      const closed = vi.fn(() => Promise.resolve({ done: true as const, value: undefined }));
+      const iterator = { next: () => new Promise<IteratorResult<never>>(() => undefined), return: closed };
+      const { subscription } = measured(() => undefined, {}, { [field]: { [Symbol.asyncIterator]: () => iterator } });
+      expect(closed).not.toHaveBeenCalled();
+      subscription.unsubscribe();
+      expect(closed).toHaveBeenCalledTimes(1);
+    },
+  );
+
   it('lose the lead when the leader source fails', async () => {
     const { meter, collect } = meteredSdk();
     const leads = new Subject<boolean>();
