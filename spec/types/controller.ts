@@ -34,4 +34,8 @@ export const sharded = {
     if (!signal.aborted) yield { id: String(shard) };
   }),
 } satisfies Record<string, EventStream>;
-export const replica = new Controller({ shards: { count: 4, holdings: NEVER } }, (_, { shard, term }) => void [shard, term], sharded);
+export const replica = new Controller(
+  { shards: { count: 4, holdings: NEVER } },
+  (id, { shard = 0, term = 0 }) => (id === 'apple' ? { requeueDelay: shard + term } : undefined),
+  sharded,
+);
