@@ -59,7 +59,7 @@ describe.runIf(onlyInIntegration && hasEtcd)('replicas that share by etcd', () =
     return longest;
   };
 
-  it('H1 H3 H4 should never run one shard twice, and follow each that dies, freezes or goes', { timeout: 600_000 }, async () => {
+  it('H1, H3, H4 should never run one shard twice, and follow each that dies, freezes or goes', { timeout: 600_000 }, async () => {
     const times: Record<string, number[]> = { killed: [], frozen: [], stopped: [] };
     const begun = performance.now();
     for (let i = 0; i < 3; i++) start();

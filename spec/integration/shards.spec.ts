@@ -121,7 +121,7 @@ for (const name of ['postgres', 'etcd'] as const) {
     };
 
     it(
-      'H1 H3 H4 H7 H9 H10 should keep each id by one of them, whatever happens to them, to their connections, and to it',
+      'H1, H3, H4, H7, H9, H10 should keep each id by one of them, whatever happens to them, to their connections, and to it',
       { timeout: (seconds + 300) * 1_000 },
       async () => {
         const unowned: Record<Kind, number[]> = { killed: [], frozen: [], silent: [], stopped: [], restarted: [] };

@@ -176,7 +176,7 @@ describe('resync', () => {
     expect(ran.size).toBe(ids.length);
   });
 
-  it('Y1 F3 should have one list at a time, also of those that hang and ignore their signal', () => {
+  it('Y1, F3 should have one list at a time, also of those that hang and ignore their signal', () => {
     const clock = new Clock();
     const list = vi.fn(() => new Promise<string[]>(() => undefined));
     const all = resync({ every: 100, timeout: 100, list, scheduler: clock, ...silent });
@@ -322,15 +322,15 @@ describe('resync', () => {
     [{ backoff: 5 }, 'Expected `backoff` to be a function, got `5` (number)'],
     [{ observability: null }, 'Expected `observability` to be an Observability with a logger, got `null`'],
     [{ scheduler: {} }, 'Expected `scheduler` to be a scheduler, got `{}` (object)'],
-  ])('%j is refused at once', (bad, message) => {
+  ])('should refuse at once: %j', (bad, message) => {
     expect(() => resync({ every: 1000, list: () => [], ...bad })).toThrow(new TypeError(message));
   });
 
-  it('a configuration that is none is refused at once', () => {
+  it('should refuse at once a configuration that is none', () => {
     expect(() => resync(undefined as never)).toThrow(new TypeError('Expected `config` to be an object, got `undefined`'));
   });
 
-  it('a logger that throws does not end it', () => {
+  it('should not be ended by a logger that throws', () => {
     const logger: Logger = {
       ...noopLogger,
       warn: () => {

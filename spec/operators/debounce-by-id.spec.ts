@@ -137,7 +137,7 @@ describe('debounceById', () => {
     expect(passed).toHaveBeenCalledOnce();
   });
 
-  test('never, empty, an error', () => {
+  test('should do as its source does: never, empty, an error', () => {
     const debounced = debounceById({ dueTime: 20, scheduler: new Clock() });
     const end = vi.fn();
     NEVER.pipe(debounced).subscribe({ complete: end });
@@ -170,7 +170,7 @@ describe('debounceById', () => {
   });
 
   test(
-    'as marbles',
+    'should be this as marbles',
     marbles(({ hot, scheduler, expectObservable }) => {
       const passed = { a: { id: 'web' }, b: { id: 'mail' } };
       // prettier-ignore

@@ -94,7 +94,7 @@ describe('R2: the `retryDelay` of an error', () => {
     ['a number, thrown', 500, undefined],
     ['a symbol, thrown', Symbol('broken'), undefined],
     ['a function, thrown', Object.assign(() => 1, { retryDelay: 500 }), undefined],
-  ])('%s', (_name, error, delay) => {
+  ])('R2 should find the delay of %s', (_name, error, delay) => {
     expect(retryDelayOf(error)).toBe(delay);
   });
 });
@@ -114,7 +114,7 @@ describe('R2: whether no retry can mend it', () => {
     ['undefined', undefined, false],
     ['null', null, false],
     ['a string, thrown', 'broken', false],
-  ])('%s', (_name, error, terminal) => {
+  ])('R2 should say so of %s', (_name, error, terminal) => {
     expect(isTerminal(error)).toBe(terminal);
   });
 });

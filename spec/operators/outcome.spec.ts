@@ -27,7 +27,7 @@ describe('what a reconciler answers', () => {
     [runInNewContext('Object.create(null)'), 0],
     [{ somethingElse: 1 }, 0],
     [Object.create(null), 0],
-  ])('R1, T3: %o is a success that asks for %d', (answer, requeueDelay) => {
+  ])('R1, T3 should take %o for a success that asks for %d', (answer, requeueDelay) => {
     expect(outcomeOf(answer)).toStrictEqual({ requeueDelay });
   });
 
@@ -37,7 +37,7 @@ describe('what a reconciler answers', () => {
     [{ error: '' }, ''],
     [{ error, requeueDelay: 5 }, error],
     [{ error, requeueDelay: NaN }, error],
-  ])('R1: %o is a failure, and wins over a `requeueDelay`', (answer, reported) => {
+  ])('R1 should take %o for a failure, which wins over a `requeueDelay`', (answer, reported) => {
     expect(outcomeOf(answer)).toStrictEqual({ failure: 'reported', error: reported });
   });
 
@@ -63,7 +63,7 @@ describe('what a reconciler answers', () => {
     [{ requeueDelay: '5' }, delay('`5` (string)')],
     [{ requeueDelay: null }, delay('`null`')],
     [{ requeueDelay: 5n }, delay('`5` (bigint)')],
-  ])('R1, T3: %s is a failure: invalid', (answer, message) => {
+  ])('R1, T3 should take %s for a failure: invalid', (answer, message) => {
     expect(outcomeOf(answer)).toEqual({ failure: 'invalid', error: new TypeError(message) });
   });
 
@@ -94,11 +94,11 @@ describe('what a reconciler answers', () => {
     ['an Observable', EMPTY],
     ['an async iterable', { [Symbol.asyncIterator]: () => undefined }],
     ['a web stream', new ReadableStream()],
-  ])('R1: %s within an answer is not taken for "done"', (_name, answer) => {
+  ])('R1 should not take %s within an answer for "done"', (_name, answer) => {
     expect(outcomeOf(answer)).toMatchObject({ failure: 'invalid' });
   });
 
-  it('B1: an answer that cannot be read is a failure: invalid, with the error of reading it', () => {
+  it('B1 should take an answer that cannot be read for a failure: invalid, with the error of reading it', () => {
     const throwing = {
       get error(): never {
         throw error;

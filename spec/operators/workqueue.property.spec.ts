@@ -339,23 +339,19 @@ it('should do what the table and the laws say, whatever happens', { timeout: 120
   );
 });
 
-it(
-  'W, C: should do what the laws say with several runs, orders, rests, priorities, force, commands and moves',
-  { timeout: 120_000 },
-  () => {
-    fc.assert(
-      fc.property(
-        configs,
-        fc.integer({ min: 1, max: 3 }),
-        ageings,
-        fc.array(command, { maxLength: 80, size: 'max' }),
-        (config, concurrency, ageing, commands) => {
-          const pair = new Pair(config, false, concurrency, ageing);
-          for (const command of commands) pair.do(command);
-          pair.drain();
-        },
-      ),
-      runs(10_000),
-    );
-  },
-);
+it('W, C should do what the laws say with several runs, orders, rests, priorities, force, commands and moves', { timeout: 120_000 }, () => {
+  fc.assert(
+    fc.property(
+      configs,
+      fc.integer({ min: 1, max: 3 }),
+      ageings,
+      fc.array(command, { maxLength: 80, size: 'max' }),
+      (config, concurrency, ageing, commands) => {
+        const pair = new Pair(config, false, concurrency, ageing);
+        for (const command of commands) pair.do(command);
+        pair.drain();
+      },
+    ),
+    runs(10_000),
+  );
+});

@@ -109,7 +109,7 @@ describe('shards by a stand-in for etcd, in virtual time', () => {
   );
 
   it(
-    'H4 H5 should let go for a newcomer once it has settled, of no more than its part, and hand that over when runs have ended',
+    'H4, H5 should let go for a newcomer once it has settled, of no more than its part, and hand that over when runs have ended',
     inVirtualTime(async (rig, advance) => {
       const finishing: (() => void)[] = [];
       const one = rig.replica({}, (done) => finishing.push(done));

@@ -75,11 +75,11 @@ describe('logSteps', () => {
       { ...run, kind: 'requeued', delay: 7, failure: 'superseded' },
       { id: 'x', worker: 0, attempt: 1, took: 5, delay: 7, failure: 'superseded' },
     ],
-  ])('logs at level %s: %o', (level, step, fields) => {
+  ])('should log at level %s: %o', (level, step, fields) => {
     expect(linesOf(step)).toEqual([[level, step.kind, fields]]);
   });
 
-  it('warns once a minute that events are rejected, for each reason', () => {
+  it('should warn once a minute that events are rejected, for each reason', () => {
     const rejected = (at: number, reason: 'full' | 'hasher_failed'): Step => ({ ...x, at, kind: 'rejected', reason });
     const steps = [
       rejected(0, 'full'),
@@ -92,13 +92,13 @@ describe('logSteps', () => {
     expect(linesOf(...steps).map(([level]) => level)).toEqual(['warn', 'debug', 'warn', 'debug', 'warn', 'debug']);
   });
 
-  it('goes on warning when the clock has been set back by an hour', () => {
+  it('should go on warning when the clock has been set back by an hour', () => {
     const rejected = (at: number): Step => ({ ...x, at, kind: 'rejected', reason: 'full' });
     const steps = [rejected(3_700_000), rejected(100_000), rejected(100_001), rejected(160_000)];
     expect(linesOf(...steps).map(([level]) => level)).toEqual(['warn', 'warn', 'debug', 'warn']);
   });
 
-  it('logs as an error what ends the loop, and passes it on', () => {
+  it('should log as an error what ends the loop, and pass it on', () => {
     const { logger, lines } = logged();
     const error = vi.fn();
     throwError(() => BOOM)
@@ -108,7 +108,7 @@ describe('logSteps', () => {
     expect(error).toHaveBeenCalledWith(BOOM);
   });
 
-  it('tells the span of each step: `handle` while there is one, else `reconcile`', () => {
+  it('should name the span of each step: `handle` while there is one, else `reconcile`', () => {
     const { tracer, spans } = tracedSdk();
     const traces = tracing({ tracer });
     const { logger, lines } = logged();
@@ -131,14 +131,14 @@ describe('logSteps', () => {
     ]);
   });
 
-  it('puts nothing between for the logger that logs nothing', () => {
+  it('should put nothing between for the logger that logs nothing', () => {
     const steps = new Subject<Step>();
     const subscribed = vi.spyOn(steps, 'subscribe');
     steps.pipe(logSteps(noopLogger.with({ app: 'dns' }))).subscribe();
     expect((subscribed.mock.calls[0]?.[0] as object).constructor.name).toBe('SafeSubscriber');
   });
 
-  it('makes no fields for a level that goes nowhere', () => {
+  it('should make no fields for a level that goes nowhere', () => {
     const debug = vi.fn();
     const logger: Logger = { ...noopLogger, isEnabled: (level) => level !== 'debug', debug };
     of('x')
@@ -150,7 +150,7 @@ describe('logSteps', () => {
     expect(debug).not.toHaveBeenCalled();
   });
 
-  it('does not let a logger that throws end the loop, or hide why it ends', () => {
+  it('should not let a logger that throws end the loop, or hide why it ends', () => {
     const broken = (): never => {
       throw new Error('broken');
     };
@@ -173,7 +173,7 @@ describe('logSteps', () => {
     expect(error).toHaveBeenCalledWith(BOOM);
   });
 
-  it('throws at the call if there is no logger', () => {
+  it('should throw at the call if there is no logger', () => {
     expect(() => logSteps(undefined as unknown as Logger)).toThrow(/`logger` to be a Logger/);
   });
 });

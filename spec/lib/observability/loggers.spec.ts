@@ -15,7 +15,7 @@ describe('consoleLogger', () => {
     ['info', ['info', 'warn', 'error']],
     ['warn', ['warn', 'error']],
     ['error', ['error']],
-  ] as const)('at level %s lets through %j, and says so', (level, through) => {
+  ] as const)('should at level %s let through %j, and say so', (level, through) => {
     const logger = consoleLogger(level).with({ app: 'dns' });
     for (const at of ['debug', 'info', 'warn', 'error'] as const) {
       const write = vi.spyOn(console, at).mockReturnValue();
@@ -33,14 +33,14 @@ describe('the fields of consoleLogger', () => {
     return inspect(write.mock.lastCall![1], { breakLength: Infinity });
   };
 
-  it('are never cut off as [Object]', () => {
+  it('should never be cut off as [Object]', () => {
     const ids = [{ id: 'web', worker: 0, state: 'waiting', lastError: { name: 'Error' }, failure: new Error('boom') }];
     expect(printed({ snapshot: { leading: true, ids } })).toBe(
       `{ snapshot: '{"leading":true,"ids":[{"id":"web","worker":0,"state":"waiting","lastError":{"name":"Error"},"failure":"Error: boom"}]}' }`,
     );
   });
 
-  it('are left as they are where the console shows them whole, or where there is no JSON of them', () => {
+  it('should be left as they are where the console shows them whole, or where there is no JSON of them', () => {
     expect(printed({ ids: [{ id: 'web' }] })).toBe("{ ids: [ { id: 'web' } ] }");
     const circle: Record<string, unknown> = { to: { nowhere: {} } };
     circle['to'] = { circle };
@@ -49,7 +49,7 @@ describe('the fields of consoleLogger', () => {
 });
 
 describe('consoleLogger, given what the console throws at', () => {
-  it('describes it', () => {
+  it('should describe it', () => {
     const error = Object.defineProperty(new Error('disk full'), 'stack', {
       get: () => {
         throw new Error('no stack');
@@ -65,11 +65,11 @@ describe('consoleLogger, given what the console throws at', () => {
 });
 
 describe('noopLogger', () => {
-  it('is the same bound, so that it can be told by its identity', () => {
+  it('should be the same when it is bound, so that it is known by its identity', () => {
     expect(noopLogger.with({ id: 'x' })).toBe(noopLogger);
   });
 
-  it('can be spread into a logger that does log', () => {
+  it('should be spread into a logger that does log', () => {
     const warn = vi.fn();
     of<Step>({ kind: 'abandoned', id: 'x', worker: 0, at: 0 })
       .pipe(logSteps({ ...noopLogger, warn }))
@@ -83,7 +83,7 @@ describe('loggerWithContext', () => {
     context.disable();
   });
 
-  it('binds the active span', () => {
+  it('should bind the active span', () => {
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
     const { logger, lines } = logged();
     const span = tracedSdk().tracer.startSpan('x');
@@ -94,7 +94,7 @@ describe('loggerWithContext', () => {
     expect(lines).toEqual([['info', 'hello', { id: 'x', traceId, spanId }]]);
   });
 
-  it('is the logger itself where there is none', () => {
+  it('should be the logger itself where there is none', () => {
     expect(loggerWithContext(noopLogger)).toBe(noopLogger);
     expect(loggerWithContext(noopLogger, trace.setSpan(ROOT_CONTEXT, trace.getTracer('none').startSpan('x')))).toBe(noopLogger);
   });
@@ -103,7 +103,7 @@ describe('loggerWithContext', () => {
 describe('logSnapshotOn', () => {
   const controller = { inspect: () => ({ ready: 3 }) };
 
-  it('logs the snapshot at each signal, until unsubscribed', () => {
+  it('should log the snapshot at each signal, until it is unsubscribed', () => {
     const { logger, lines } = logged();
     const subscription = logSnapshotOn('SIGUSR2', controller, logger);
     process.emit('SIGUSR2');
@@ -114,7 +114,7 @@ describe('logSnapshotOn', () => {
   });
 
   // Only the main thread can listen to signals, so that Node refuses nothing elsewhere.
-  it('hears a real signal, and throws at the call if one cannot be listened to', { timeout: 60_000 }, async () => {
+  it('should hear a real signal, and throw at the call if one cannot be listened to', { timeout: 60_000 }, async () => {
     const script = `
       import { consoleLogger, logSnapshotOn } from 'kreconciler';
       const controller = { inspect: () => ({ ready: 3 }) };
@@ -130,7 +130,7 @@ describe('logSnapshotOn', () => {
     expect(stdout).toBe('EINVAL\nsnapshot {"snapshot":{"ready":3}}\n');
   });
 
-  it('throws at the call if that is no signal', () => {
+  it('should throw at the call if that is no signal', () => {
     expect(() => logSnapshotOn('usr2', controller, noopLogger)).toThrow(
       /`signal` to be the name of a signal, such as `SIGUSR2`, got `usr2` \(string\)/,
     );

@@ -56,7 +56,7 @@ describe('recordMetrics', () => {
       },
       { drop_terminal: 1 },
     ],
-  ])('counts how it ends: %s', async (_, reconciler, results) => {
+  ])('should count how it ends: %s', async (_, reconciler, results) => {
     const { events, pass, collect } = measured(reconciler, { maxItemRetries: 2 });
     events.next('x');
     pass(10_000);
@@ -65,7 +65,7 @@ describe('recordMetrics', () => {
     for (const { attributes } of found) expect(attributes).toMatchObject(LANE);
   });
 
-  it('counts a retry and a poll for which there is no room, and what a stop drops', async () => {
+  it('should count a retry and a poll for which there is no room, and what a stop drops', async () => {
     const stop = new Subject<void>();
     const { events, pass, collect } = measured((id) => (id === 'poll' ? { requeueDelay: 1 } : id === 'fail' ? { error: BOOM } : NEVER), {
       delayQueueSize: 0,
@@ -95,7 +95,7 @@ describe('recordMetrics', () => {
     ['invalid', () => 'odd' as Result, 1],
     ['reported', () => ({ error: BOOM }), 0],
     ['timeout', () => NEVER, 0],
-  ])('counts a failure that was %s as a panic, or does not', async (_, reconciler, panics) => {
+  ])('should count a failure that was %s as a panic, or not', async (_, reconciler, panics) => {
     const { events, pass, collect, steps } = measured(reconciler, { maxItemRetries: 0, maxReconcileTime: 10 });
     events.next('x');
     pass(1000);
@@ -103,7 +103,7 @@ describe('recordMetrics', () => {
     expect(total(await collect(), 'kreconciler_handler_panic')).toBe(panics);
   });
 
-  it('tells panics that were thrown from odd answers, which are always a mistake', async () => {
+  it('should distinguish panics that were thrown from odd answers, which are always a mistake', async () => {
     const { events, pass, collect } = measured(
       (id) => {
         if (id === 'throws') throw BOOM;
@@ -124,7 +124,7 @@ describe('recordMetrics', () => {
     [200, undefined, true],
     [200, 3000, false],
   ])(
-    'with all that can happen in each of %i lanes and a limit of %s series overflows an instrument: %s',
+    'should, with all that can happen in each of %i lanes and a limit of %s series, overflow an instrument: %s',
     async (lanes, limit, overflows) => {
       const { meter, collect } = meteredSdk(limit);
       from(Array.from({ length: lanes }, (_, worker) => everyStep(worker)).flat())
@@ -151,7 +151,7 @@ describe('recordMetrics', () => {
 
   const at = (at: number, id = 'web', worker = 0) => ({ id, worker, at });
 
-  it('counts what is paused, and for how long, and lets it not pass for what does not converge', async () => {
+  it('should count what is paused, and for how long, and not take it for what does not converge', async () => {
     const asked: Step[] = [
       { ...at(10), kind: 'enqueued', reason: 'event', trigger: { id: 'web' } },
       { ...at(50, 'api'), kind: 'enqueued', reason: 'event', trigger: { id: 'api' } },
@@ -165,7 +165,7 @@ describe('recordMetrics', () => {
     expect([none('paused'), none('loop_paused'), none('oldest_pause_millis'), none('oldest_unconverged_millis')]).toEqual([0, 0, 0, 90]);
   });
 
-  it('counts places that are taken and wanted, by workers that have one free while the loop has none', async () => {
+  it('should count places that are taken and wanted, by workers that have one free while the loop has none', async () => {
     const enqueued = (id: string, worker: number): Step => ({ ...at(0, id, worker), kind: 'enqueued', reason: 'event' });
     const started = (id: string, worker: number): Step => ({
       ...at(0, id, worker),
@@ -188,7 +188,7 @@ describe('recordMetrics', () => {
     expect([free('places_taken'), free('places_wanted')]).toEqual([3, 0]);
   });
 
-  it('measures a loop that is paused, and that wants more places than it has', async () => {
+  it('should measure a loop that is paused, and that wants more places than it has', async () => {
     const commands = new Subject<Command>();
     const places = { workerConcurrency: 2, concurrency: 1 };
     const { events, pass, collect } = measured(() => NEVER, { commands, ...places, maxReconcileTime: 0 }, places);
@@ -205,7 +205,7 @@ describe('recordMetrics', () => {
     expect([gauge(after, 'paused'), gauge(after, 'loop_paused'), gauge(after, 'oldest_unconverged_millis')]).toEqual([0, 1, 0]);
   });
 
-  it('counts apart what another process owns, which is no error of its stream, and what was superseded, which is none of its run', async () => {
+  it('should count apart what another process owns, which is no error of its stream, and what was superseded, which is none of its run', async () => {
     const { meter, collect } = meteredSdk();
     const trigger = { id: 'web', stream: 'files' };
     const steps: Step[] = [
@@ -224,7 +224,7 @@ describe('recordMetrics', () => {
     expect(series(metrics, 'kreconciler_handle_millis')).toEqual([{ attributes: { ...LANE, error: false }, value: 1 }]);
   });
 
-  it('counts events by stream, and what became of them by lane', async () => {
+  it('should count events by stream, and what became of them by lane', async () => {
     const { events, pass, collect } = measured(() => NEVER, { workerQueueSize: 1, workerHasher: (id) => (id === 'elsewhere' ? -1 : 0) });
     for (const id of ['runs', 'ready', 'ready', 'runs', 'full', 'elsewhere']) events.next({ id, stream: 'a' });
     events.next({ id: '', stream: 'b' });
@@ -247,7 +247,7 @@ describe('recordMetrics', () => {
     expect(series(all, 'kreconciler_dequeue')).toEqual([{ attributes: LANE, value: 1 }]);
   });
 
-  it('names the controller and the lanes', async () => {
+  it('should name the controller and the lanes', async () => {
     const { events, pass, collect } = measured(
       () => undefined,
       { workerCount: 2, workerHasher: (id) => Number(id) },
@@ -262,7 +262,7 @@ describe('recordMetrics', () => {
     expect(series(all, 'kreconciler_dequeue').map(({ attributes }) => attributes['workerName'])).toEqual(['lane 0', 'lane 1']);
   });
 
-  it('measures the queue and the handling once for each run, in the time of the loop', async () => {
+  it('should measure the queue and the handling once for each run, in the time of the loop', async () => {
     const { events, pass, collect, takes } = measured(() => takes(30));
     events.next('a');
     events.next('b');
@@ -278,7 +278,7 @@ describe('recordMetrics', () => {
     });
   });
 
-  it('measures what a requeue has to wait, failed or not', async () => {
+  it('should measure what a requeue has to wait, failed or not', async () => {
     const { events, pass, collect } = measured((id, { attempt, reason }) =>
       id === 'fail' ? (attempt === 1 ? { error: BOOM } : {}) : reason === 'event' ? { requeueDelay: 700 } : {},
     );
@@ -291,7 +291,7 @@ describe('recordMetrics', () => {
     ]);
   });
 
-  it('measures a run that is cut off by unsubscribing as well', async () => {
+  it('should measure a run that is cut off by unsubscribing as well', async () => {
     const { events, pass, collect, subscription } = measured(() => NEVER);
     events.next('x');
     pass(40);
@@ -308,7 +308,7 @@ describe('the gauges of recordMetrics', () => {
     return GAUGES.map((name) => total(all, name));
   };
 
-  it('tell how many ids are ready, waiting, running and abandoned, and return to zero', async () => {
+  it('should show how many ids are ready, waiting, running and abandoned, and return to zero', async () => {
     const loop = measured((id, { attempt }) => (id === 'fail' && attempt === 1 ? { error: 1 } : loop.takes(50)));
     expect(await read(loop)).toEqual([0, 0, 0, 0, 0]);
     for (const id of ['fail', 'a', 'b']) loop.events.next(id);
@@ -326,7 +326,7 @@ describe('the gauges of recordMetrics', () => {
     beforeEach(() => void vi.useFakeTimers());
     afterEach(() => void vi.useRealTimers());
 
-    it('tell of a promise that outlives its run, until it settles', async () => {
+    it('should show a promise that outlives its run, until it settles', async () => {
       const { meter, collect } = meteredSdk();
       const hung = deferred();
       of('x')
@@ -344,7 +344,7 @@ describe('the gauges of recordMetrics', () => {
     });
   });
 
-  it('are never negative, also if the steps are seen from the middle on', async () => {
+  it('should never be negative, also if the steps are seen from the middle on', async () => {
     const { meter, collect } = meteredSdk();
     const base = { id: 'x', worker: 0, at: 0 };
     const steps: Step[] = [
@@ -361,7 +361,7 @@ describe('the gauges of recordMetrics', () => {
     }
   });
 
-  it('tell whether it leads, from the first subscription on', async () => {
+  it('should show whether it leads, from the first subscription on', async () => {
     const { meter, collect } = meteredSdk();
     const leads = new Subject<boolean>();
     const subscription = NEVER.pipe(recordMetrics({ meter, leading: leads, name: 'a' })).subscribe();
@@ -393,7 +393,7 @@ describe('the gauges of recordMetrics', () => {
     },
   );
 
-  it('lose the lead when the leader source fails', async () => {
+  it('should show no lead when the leader source has failed', async () => {
     const { meter, collect } = meteredSdk();
     const leads = new Subject<boolean>();
     NEVER.pipe(recordMetrics({ meter, leading: leads })).subscribe();
@@ -402,7 +402,7 @@ describe('the gauges of recordMetrics', () => {
     expect(total(await collect(), 'kreconciler_leader')).toBe(0);
   });
 
-  it('report two named loops on one meter side by side', async () => {
+  it('should show two named loops on one meter side by side', async () => {
     const { meter, collect } = meteredSdk();
     for (const name of ['a', 'b'])
       of('x')
@@ -417,7 +417,7 @@ describe('the gauges of recordMetrics', () => {
     ]);
   });
 
-  it('say so once that a loop has ended, and do not silence another by that', async () => {
+  it('should be zero once for a loop that has ended, and not silence another by that', async () => {
     const { meter, collect } = meteredSdk();
     const start = (name: string) =>
       of('x')
@@ -445,7 +445,7 @@ describe('convergence', () => {
   };
   const age = async ({ collect }: ReturnType<typeof measured>) => total(await collect(), 'kreconciler_oldest_unconverged_millis');
 
-  it('is from the first event to the success, retries included', async () => {
+  it('should last from the first event to the success, retries included', async () => {
     const loop = measured((_, { attempt }) => (attempt < 3 ? { error: 1 } : undefined));
     loop.events.next('x');
     loop.pass(50);
@@ -457,7 +457,7 @@ describe('convergence', () => {
     expect(await age(loop)).toBe(0);
   });
 
-  it('counts an event during a run from when it came, for that run cannot have served it', async () => {
+  it('should count an event during a run from when it came, for that run cannot have served it', async () => {
     const loop = measured(() => loop.takes(100));
     loop.events.next('x');
     loop.pass(30);
@@ -469,7 +469,7 @@ describe('convergence', () => {
     expect(await took(loop)).toEqual([2, 100 + 170]);
   });
 
-  it('is reached by a run that asks for a poll, and the polls themselves have nothing to converge', async () => {
+  it('should be reached by a run that asks for a poll, and the polls themselves have nothing to converge', async () => {
     const loop = measured(() => ({ requeueDelay: 100 }));
     loop.events.next('x');
     loop.pass(1000);
@@ -477,7 +477,7 @@ describe('convergence', () => {
     expect(await age(loop)).toBe(0);
   });
 
-  it('of an event during a poll that fails counts from the event to the success of the retry', async () => {
+  it('should last, for an event during a poll that fails, from the event to the success of the retry', async () => {
     const loop = measured((_, { reason }) =>
       reason === 'requeue'
         ? concat(
@@ -500,7 +500,7 @@ describe('convergence', () => {
     expect(await took(loop)).toEqual([2, succeeded!.at - 120]);
   });
 
-  it('is given up when the id is dropped, and starts afresh with its next event', async () => {
+  it('should be given up when the id is dropped, and start afresh with its next event', async () => {
     let well = false;
     const loop = measured(() => (well ? undefined : { error: 1 }), { maxItemRetries: 1 });
     loop.events.next('x');
@@ -511,7 +511,7 @@ describe('convergence', () => {
     expect(await took(loop)).toEqual([1, 0]);
   });
 
-  it('of an id that is dropped while dirty counts from the event that made it so', async () => {
+  it('should last, for an id that is dropped while dirty, from the event that made it so', async () => {
     const loop = measured(() => (loop.scheduler.frame === 0 ? failing(loop.takes(50)) : loop.takes(50)), { maxItemRetries: 0 });
     loop.events.next('x');
     loop.pass(20);
@@ -539,11 +539,11 @@ describe('recordMetrics as an operator', () => {
     ['workerName', 'x', /`workerName` to be a function/],
     ['leading', 5, /`leading` to be an Observable/],
     ['scheduler', {}, /`scheduler` to be a scheduler/],
-  ])('throws at the call if %s is %o', (field, value, message) => {
+  ])('should throw at the call if %s is %o', (field, value, message) => {
     expect(() => recordMetrics({ [field]: value })).toThrow(message);
   });
 
-  it('takes the global meter when it is subscribed to, so that it may be registered late', async () => {
+  it('should take the global meter when it is subscribed to, so that it may be registered late', async () => {
     const { provider, collect } = meteredSdk();
     const operator = recordMetrics();
     const source = new Subject<Step>();
@@ -558,7 +558,7 @@ describe('recordMetrics as an operator', () => {
     }
   });
 
-  it('puts nothing between where there is no SDK', () => {
+  it('should put nothing between where there is no SDK', () => {
     const steps = new Subject<Step>();
     const subscribed = vi.spyOn(steps, 'subscribe');
     steps.pipe(recordMetrics()).subscribe();
@@ -567,7 +567,7 @@ describe('recordMetrics as an operator', () => {
     expect([without, within]).toEqual(['SafeSubscriber', 'OperatorSubscriber']);
   });
 
-  it('leaves nothing behind after 100 starts and stops, whether or not it is read in between', async () => {
+  it('should leave nothing behind after 100 starts and stops, whether or not it is read in between', async () => {
     const { meter, collect } = meteredSdk();
     const added = vi.spyOn(meter, 'addBatchObservableCallback');
     const removed = vi.spyOn(meter, 'removeBatchObservableCallback');
@@ -591,7 +591,7 @@ describe('recordMetrics as an operator', () => {
     for (const name of GAUGES) expect(total(all, name)).toBe(0);
   });
 
-  it('does not let a meter that throws end the loop', () => {
+  it('should not let a meter that throws end the loop', () => {
     const { meter } = meteredSdk();
     vi.spyOn(meter, 'createHistogram').mockReturnValue({
       record: () => {

@@ -70,7 +70,7 @@ function origin(n: number): { traceId: string; spanContext: SpanContext } {
 const inContext = (n: number) => trace.setSpanContext(ROOT_CONTEXT, origin(n).spanContext);
 
 describe('tracing', () => {
-  it('makes a root span `reconcile` of an id, with `handle` in it', () => {
+  it('should make a root span `reconcile` of an id, with `handle` in it', () => {
     const { events, spans } = traced(() => undefined);
     events.next({ id: 'x', stream: 'files' });
     const [handle, root] = spans();
@@ -90,7 +90,7 @@ describe('tracing', () => {
     });
   });
 
-  it('keeps failed attempts in one trace until the id settles', () => {
+  it('should keep failed attempts in one trace until the id settles', () => {
     const { events, pass, spans } = traced((_, __, attempt) => {
       if (attempt < 3) throw BOOM;
     });
@@ -119,7 +119,7 @@ describe('tracing', () => {
     expect(new Set([root, ...handles].map((span) => span!.spanContext().traceId)).size).toBe(1);
   });
 
-  it('ends a trace with a poll, and links the next one to it, so that none grows for ever', () => {
+  it('should end a trace with a poll, and link the next one to it, so that none grows for ever', () => {
     const { events, pass, spans, subscription, balance } = traced(() => ({ requeueDelay: 100 }));
     events.next('x');
     pass(1050);
@@ -134,7 +134,7 @@ describe('tracing', () => {
     expect(balance.started).toBe(balance.ended);
   });
 
-  it('ends a trace after 200 attempts, and goes on in one that is linked to it, so that a failure without end is exported', () => {
+  it('should end a trace after 200 attempts, and go on in one that is linked to it, so that a failure without end is exported', () => {
     const { events, pass, spans, subscription, balance } = traced(() => ({ error: BOOM }), { maxItemRetries: Infinity });
     events.next({ id: 'web', stream: 'files', context: inContext(1) });
     pass(100 * 450);
@@ -165,7 +165,7 @@ describe('tracing', () => {
       },
       '(object)',
     ],
-  ])('records whatever was thrown: %s', (_, error, message) => {
+  ])('should record whatever was thrown: %s', (_, error, message) => {
     const { events, spans, balance } = traced(
       () => {
         throw error;
@@ -270,7 +270,7 @@ describe('as many spans start as end, and none is open once nothing is left to d
         ),
       [twice, passes(1000)],
     ],
-  ])('%s', (_, last, reconciler, acts, config) => {
+  ])('should hold for: %s', (_, last, reconciler, acts, config) => {
     const loop = traced(reconciler, config);
     loop.events.next('x');
     for (const act of acts) act(loop);
@@ -287,7 +287,7 @@ describe('as many spans start as end, and none is open once nothing is left to d
     ['running and ready', () => NEVER, 3],
     ['waiting', () => ({ error: 1 }), 2],
     ['polling', () => ({ requeueDelay: 500 }), 0],
-  ])('unsubscribed while %s', (_, reconciler, open) => {
+  ])('should hold when it is unsubscribed while %s', (_, reconciler, open) => {
     const { events, subscription, balance } = traced(reconciler);
     events.next('x');
     events.next('y');
@@ -296,7 +296,7 @@ describe('as many spans start as end, and none is open once nothing is left to d
     expect(balance.started).toBe(balance.ended);
   });
 
-  it('a source that fails', () => {
+  it('should hold for a source that fails', () => {
     const { tracer, balance } = tracedSdk();
     const traces = tracing({ tracer });
     const source = new Subject<string>();
@@ -317,7 +317,7 @@ describe('as many spans start as end, and none is open once nothing is left to d
     expect(balance.started).toBe(balance.ended);
   });
 
-  it('a promise that outlives its timeout, and an event that comes meanwhile', async () => {
+  it('should hold for a promise that outlives its timeout, and an event that comes meanwhile', async () => {
     vi.useFakeTimers();
     const { tracer, balance, spans } = tracedSdk();
     const traces = tracing({ tracer });
@@ -341,7 +341,7 @@ describe('as many spans start as end, and none is open once nothing is left to d
     expect(balance.started).toBe(balance.ended);
   });
 
-  it('is told by the status whether it went well: stopping is neither', () => {
+  it('should say by their status whether it went well: stopping is neither', () => {
     const loop = traced((id) => (id === 'poll' ? { requeueDelay: 5 } : NEVER), { delayQueueSize: 0 });
     loop.events.next('poll');
     loop.events.next('x');
@@ -374,13 +374,13 @@ describe('the links of a trace', () => {
     ['no object', 'traceparent', false],
     ['nothing', undefined, false],
     ['null', null, false],
-  ])('lead to where its event came from: %s', (_, context, links) => {
+  ])('should lead to where its event came from: %s', (_, context, links) => {
     const { events, spans } = traced(() => undefined);
     events.next({ id: 'x', context });
     expect(linked(spans('reconcile')[0]!)).toEqual(links ? [origin(1).traceId] : []);
   });
 
-  it('lead to the events that were merged, too', () => {
+  it('should lead to the events that were merged, too', () => {
     const { events, spans, pass } = traced((id, takes) => takes(id === 'first' ? 5 : 0));
     events.next('first');
     events.next({ id: 'x', context: inContext(1) });
@@ -392,7 +392,7 @@ describe('the links of a trace', () => {
     expect(linked(root)).toEqual([origin(1).traceId, origin(2).traceId]);
   });
 
-  it('lead from the run after to the events that came during a run', () => {
+  it('should lead from the run after to the events that came during a run', () => {
     const { events, spans, pass } = traced((_, takes) => takes(5));
     events.next('x');
     events.next({ id: 'x', stream: 'feed', context: inContext(1) });
@@ -405,7 +405,7 @@ describe('the links of a trace', () => {
     expect(eventsOf(second!)).toEqual(['enqueue', 'dequeue']);
   });
 
-  it('lead to the event that pulled a retry forward, and not again from the trace after', () => {
+  it('should lead to the event that pulled a retry forward, and not again from the trace after', () => {
     let runs = 0;
     const { events, spans, pass } = traced((_, takes) =>
       runs++ === 0
@@ -426,14 +426,14 @@ describe('the links of a trace', () => {
     expect(linked(second!)).toEqual([]);
   });
 
-  it('lead to the event that came while an id was polling, and to the poll', () => {
+  it('should lead to the event that came while an id was polling, and to the poll', () => {
     const { events, spans } = traced((_, __, ___, reason) => (reason === 'event' ? { requeueDelay: 500 } : {}));
     events.next('x');
     events.next({ id: 'x', context: inContext(1) });
     expect(linked(spans('reconcile')[1]!)).toEqual([spans('reconcile')[0]!.spanContext().traceId, origin(1).traceId]);
   });
 
-  it('do not lead to a poll that was dropped', () => {
+  it('should not lead to a poll that was dropped', () => {
     const { events, reset, spans } = traced((_, __, ___, reason) => (reason === 'event' ? { requeueDelay: 500 } : {}));
     events.next('x');
     reset.next();
@@ -441,7 +441,7 @@ describe('the links of a trace', () => {
     expect(linked(spans('reconcile')[1]!)).toEqual([]);
   });
 
-  it('are 128 at most, the first ones', () => {
+  it('should be 128 at most, the first ones', () => {
     const { events, spans, pass } = traced((_, takes) => takes(5));
     events.next('x');
     for (let n = 1; n <= 200; n++) events.next({ id: 'x', context: inContext(n) });
@@ -452,14 +452,14 @@ describe('the links of a trace', () => {
     }
   });
 
-  it('lead to the events that one has absorbed, too', () => {
+  it('should lead to the events that one has absorbed, too', () => {
     const { events, spans } = traced(() => undefined);
     const absorbed = [{ id: 'web', context: inContext(2) }, { id: 'web' }, { id: 'web', absorbed: [{ id: 'web', context: inContext(3) }] }];
     events.next({ id: 'web', context: inContext(1), absorbed });
     expect(linked(spans('reconcile')[0]!)).toEqual([1, 2, 3].map((n) => origin(n).traceId));
   });
 
-  it('may be unreadable without harm', () => {
+  it('should do no harm if they cannot be read', () => {
     propagation.setGlobalPropagator({
       inject: () => undefined,
       extract: () => {
@@ -510,11 +510,11 @@ describe('tracing as an operator', () => {
     ['tracer', null, /`tracer` to be a Tracer/],
     ['maxItemRetries', -1, /`maxItemRetries` to be a number >= 0/],
     ['maxItemRetries', '5', /`maxItemRetries` to be a number >= 0/],
-  ])('throws at the call if %s is %o', (field, value, message) => {
+  ])('should throw at the call if %s is %o', (field, value, message) => {
     expect(() => tracing({ [field]: value })).toThrow(message);
   });
 
-  it('can be subscribed to again after its end, and starts anew', () => {
+  it('should start anew when it is subscribed to again after its end', () => {
     const { tracer, balance, spans } = tracedSdk();
     const { traced, record } = tracing({ tracer });
     const source = new Subject<string>();
@@ -530,7 +530,7 @@ describe('tracing as an operator', () => {
     expect(balance.started).toBe(balance.ended);
   });
 
-  it('knows the span of the step that is being passed on, and of an id that is open', () => {
+  it('should know the span of the step that is being passed on, and of an id that is open', () => {
     const { tracer, spans } = tracedSdk();
     const { traced, record, spanContext } = tracing({ tracer });
     const seen: Record<string, string | undefined> = {};
@@ -553,7 +553,7 @@ describe('tracing as an operator', () => {
     expect(spanContext('x')).toBeUndefined();
   });
 
-  it('puts nothing between where there is no SDK, and takes none that is registered later', () => {
+  it('should put nothing between where there is no SDK, and take none that is registered later', () => {
     const { provider, spans } = tracedSdk();
     const steps = new Subject<Step>();
     const subscribed = vi.spyOn(steps, 'subscribe');
@@ -569,7 +569,7 @@ describe('tracing as an operator', () => {
     }
   });
 
-  it('takes a tracer that was had before the SDK was registered', () => {
+  it('should take a tracer that was had before the SDK was registered', () => {
     const tracer = trace.getTracer('early');
     const { provider, spans } = tracedSdk();
     trace.setGlobalTracerProvider(provider);
@@ -584,7 +584,7 @@ describe('tracing as an operator', () => {
     }
   });
 
-  it('with a tracer that does nothing asks it once', () => {
+  it('should ask a tracer that does nothing once', () => {
     const tracer = trace.getTracer('none');
     const startSpan = vi.spyOn(tracer, 'startSpan');
     const { traced, record } = tracing({ tracer });
@@ -596,7 +596,7 @@ describe('tracing as an operator', () => {
     expect(kinds).toEqual(['enqueued', 'started', 'succeeded', 'enqueued', 'started', 'succeeded']);
   });
 
-  it('goes on with a tracer that samples nothing, so that what runs inside is not sampled either', () => {
+  it('should go on with a tracer that samples nothing, so that what runs inside is not sampled either', () => {
     const provider = new BasicTracerProvider({ sampler: new AlwaysOffSampler() });
     const { traced, record, spanContext } = tracing({ tracer: provider.getTracer('x') });
     const inside: unknown[] = [];

@@ -73,7 +73,7 @@ async function expectNoOverlap(): Promise<void> {
 
 describe('shards, of processes', () => {
   it(
-    'H1 H3 should follow one that is killed, and one that is frozen, and refuse what that one writes when it wakes up',
+    'H1, H3 should follow one that is killed, and one that is frozen, and refuse what that one writes when it wakes up',
     { timeout: 180_000 },
     async () => {
       const [one, two, three] = [member(), member(), member()];

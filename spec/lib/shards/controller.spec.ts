@@ -255,7 +255,7 @@ describe('A Controller of shards', () => {
     expect(engine.log).toEqual(['join a']);
   });
 
-  it('L7 S1 should run no id twice at once in a process to which its shard comes back while a promise is open', async () => {
+  it('L7, S1 should run no id twice at once in a process to which its shard comes back while a promise is open', async () => {
     const engine = new ShardsStandIn(COUNT);
     const promises = [deferred(), deferred()];
     let started = 0;
@@ -299,7 +299,7 @@ describe('A Controller of shards', () => {
     await run;
   });
 
-  it('W1 W2 should run `workerConcurrency` ids of each shard, and no more than `concurrency` of all', async () => {
+  it('W1, W2 should run `workerConcurrency` ids of each shard, and no more than `concurrency` of all', async () => {
     const engine = new ShardsStandIn(COUNT);
     const { controller, member, events, stop, run } = replica(engine, hung, { workerConcurrency: 3, concurrency: 5, shutdownGrace: 0 });
     member.grant(0, 1);
@@ -314,7 +314,7 @@ describe('A Controller of shards', () => {
     await run;
   });
 
-  it('S1 H5 should let several runs of a shard finish, and free it with the last of them', async () => {
+  it('S1, H5 should let several runs of a shard finish, and free it with the last of them', async () => {
     const engine = new ShardsStandIn(COUNT);
     const runs = [deferred(), deferred(), deferred()];
     let started = 0;
@@ -515,7 +515,7 @@ describe('The streams of a Controller of shards', () => {
     expect(stream.open()).toBe(0);
   });
 
-  it('H10 L5 should end its membership first when it is stopped, and then free each shard as it comes to rest', async () => {
+  it('H10, L5 should end its membership first when it is stopped, and then free each shard as it comes to rest', async () => {
     const engine = new ShardsStandIn(COUNT);
     const running = deferred();
     const { member, events, stop, run } = replica(engine, (id) => (id === id1 ? running.promise : undefined));

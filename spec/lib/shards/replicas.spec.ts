@@ -188,7 +188,7 @@ afterEach(() => {
 });
 
 describe('Replicas that share ids out', () => {
-  it(`H1 H5 H7 H9 H10 should hold through ${LIVES} lives of moves, losses, stops and starts`, async () => {
+  it(`H1, H5, H7, H9, H10 should hold through ${LIVES} lives of moves, losses, stops and starts`, async () => {
     for (let seed = 1; seed <= LIVES; seed++) {
       const world = new World(seed);
       world.start();
