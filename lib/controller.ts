@@ -20,6 +20,7 @@ import {
   tap,
 } from 'rxjs';
 import type { LaneExtras } from '../operators/lane-config.js';
+import { remembering } from '../operators/remembering.js';
 import { reconcileWith } from '../operators/reconcile.js';
 import { reconcileTerms } from '../operators/reconcile-terms.js';
 import type { ReconcileSettings } from '../operators/config.js';
@@ -306,7 +307,7 @@ export class Controller {
         shards !== undefined,
       ),
       inspector: (queue) => this.#inspected.queues.push(queue),
-      history: this.#inspected.history,
+      ...(this.#inspected.history !== undefined && { Queue: remembering(this.#inspected.history) }),
     };
     const events = concat(this.#events(), this.#settled()).pipe(
       whileLeading(this.#settings.standby === 'warm' ? anewAfterLosses(leads) : leads),

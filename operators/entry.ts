@@ -1,7 +1,6 @@
 import type { Attempt } from './attempt.js';
 import { type Demand, NO_STREAMS } from './demand.js';
 import type { IdNode } from './id-index.js';
-import type { Log, Remembered } from './history.js';
 import type { LinkedListNode } from './linked-list.js';
 import type { ReadyItem } from './orders/ready-queue.js';
 import type { Tick } from './tick-grid.js';
@@ -40,7 +39,7 @@ export class Special {
 }
 
 /** An id that is not idle. It is in exactly one state, and in at most one list: those that are ready, or a tick's members. */
-export class Entry implements LinkedListNode<Entry>, IdNode<Entry>, ReadyItem, Remembered {
+export class Entry implements LinkedListNode<Entry>, IdNode<Entry>, ReadyItem {
   previous: Entry | undefined = undefined;
   next: Entry | undefined = undefined;
   nextInBucket: Entry | undefined = undefined;
@@ -61,8 +60,6 @@ export class Entry implements LinkedListNode<Entry>, IdNode<Entry>, ReadyItem, R
   special: Special | undefined = undefined;
   /** What its run was given. */
   context: Attempt | undefined = undefined;
-  /** Its last steps, for a {@link History}. */
-  log: Log | undefined = undefined;
 
   constructor(
     readonly id: string,

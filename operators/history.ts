@@ -9,7 +9,7 @@ export interface Remembered {
   readonly state: string;
   readonly reason: Reason;
   readonly since: number;
-  log: Log | undefined;
+  log?: Log | undefined;
 }
 
 /**
@@ -66,8 +66,29 @@ export class History {
 
   constructor(readonly length: number) {}
 
-  /** After a step that no event caused has changed the state of `entry`. */
-  enter(entry: Remembered, step: Step): void {
+  /** After `step` has changed the state of `entry`. */
+  follow(entry: Remembered, step: Step): void {
+    switch (step.kind) {
+      case 'enqueued':
+        // The first one is told by the start that follows.
+        if (entry.log !== undefined) this.#enterEvent(entry, step);
+        break;
+      case 'started':
+        this.#enterStarted(entry, step);
+        break;
+      case 'succeeded':
+        this.#enterSucceeded(entry, step);
+        break;
+      case 'merged':
+      case 'rejected':
+        this.#enterEvent(entry, step);
+        break;
+      default:
+        this.#enter(entry, step);
+    }
+  }
+
+  #enter(entry: Remembered, step: Step): void {
     if (entry.log === undefined) {
       const { id, state, reason, since } = entry;
       const { worker } = step;
@@ -77,20 +98,13 @@ export class History {
     entry.log.add(step, this.length);
   }
 
-  /** As `enter`, for a step of an event. */
-  enterEvent(entry: Remembered, step: Step): void {
+  #enterEvent(entry: Remembered, step: Step): void {
     const copy = { ...step };
     delete copy.trigger;
-    this.enter(entry, copy);
+    this.#enter(entry, copy);
   }
 
-  /** As `enter`, for an `enqueued`: the first one is told by the start that follows. */
-  enterEnqueued(entry: Remembered, step: Step): void {
-    if (entry.log !== undefined) this.enterEvent(entry, step);
-  }
-
-  /** As `enter`, for a `started`. */
-  enterStarted(entry: Remembered, step: Started): void {
+  #enterStarted(entry: Remembered, step: Started): void {
     if (entry.log !== undefined) entry.log.add(step, this.length);
     else {
       const { id, worker, at, streams, waited } = step;
@@ -98,8 +112,7 @@ export class History {
     }
   }
 
-  /** As `enter`, for a `succeeded`. */
-  enterSucceeded({ log }: Remembered, step: Succeeded): void {
+  #enterSucceeded({ log }: Remembered, step: Succeeded): void {
     if (log === undefined) return;
     if (log.all !== undefined || log.took >= 0) log.add(step, this.length);
     else {
@@ -115,7 +128,7 @@ export class History {
 
   /** A step that is no lane's; `entry`: unless the id is idle. */
   note(entry: Remembered | undefined, step: Step): void {
-    if (entry !== undefined) this.enter(entry, step);
+    if (entry !== undefined) this.#enter(entry, step);
     else {
       const { id, worker, at } = step;
       const log = new Log(id, worker, at, [], 0);

@@ -2,7 +2,6 @@ import type { Attempt } from './attempt.js';
 import type { Commands } from './commands.js';
 import type { ReconcileSettings } from './config.js';
 import type { DelayScheduler } from './delay-scheduler.js';
-import type { History } from './history.js';
 import type { Places } from './places.js';
 import type { Trampoline } from './trampoline.js';
 import type { Workqueue } from './workqueue.js';
@@ -13,8 +12,8 @@ export interface LaneExtras {
   readonly Context?: typeof Attempt | undefined;
   /** Is given the workqueue of each lane, to look at. */
   readonly inspector?: ((queue: Workqueue) => void) | undefined;
-  /** Where the last steps of ids are kept, if that is wanted. */
-  readonly history?: History | undefined;
+  /** What the workqueues are made of, if they are to do more. */
+  readonly Queue?: typeof Workqueue | undefined;
 }
 
 /** What the lanes of one loop share. */

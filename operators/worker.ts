@@ -60,7 +60,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
   constructor(
     readonly reconciler: Reconciler,
     worker: number,
-    { settings, trampoline, delays, Context, places, commands, broken: stopLoop, history }: LaneConfig,
+    { settings, trampoline, delays, Context, places, commands, broken: stopLoop, Queue = Workqueue }: LaneConfig,
     inTerms?: (lane: TenuredLane) => Tenure,
   ) {
     this.settings = settings;
@@ -79,7 +79,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     const broken = (error: Error): void => {
       this.#failure = error;
     };
-    this.queue = new Workqueue(worker, settings, trampoline, arm, commands.pauses, broken, delays.clock, history);
+    this.queue = new Queue(worker, settings, trampoline, arm, commands.pauses, broken, delays.clock);
     this.tenure = inTerms?.(this);
     this.#shutdown = new Shutdown(
       settings,

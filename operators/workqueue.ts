@@ -3,7 +3,6 @@ import type { ClockWatch } from './clock-watch.js';
 import { type Demand, Demands, merged } from './demand.js';
 import { Entry } from './entry.js';
 import { isTerminal, retryDelayOf } from './errors.js';
-import type { History } from './history.js';
 import { hashOf, IdIndex } from './id-index.js';
 import { fifo } from './orders/fifo.js';
 import type { ReadyQueue } from './orders/ready-queue.js';
@@ -77,7 +76,6 @@ export class Workqueue {
       throw error;
     },
     clock?: ClockWatch,
-    readonly history?: History,
   ) {
     this.#ticks = new TickGrid(config.delayResolution, arm, clock);
     this.#ready = new ReadyIds(this.#entries, config.order ?? fifo, (why, cause) => {
@@ -150,9 +148,7 @@ export class Workqueue {
         if (trigger.force === true) this.#ready.force(known);
       }
     } else if (!this.#offerPaused(known, trigger, hash, demand, at)) return undefined;
-    const step = { kind: 'merged', id, worker: this.worker, at, trigger } as const;
-    this.history?.enterEvent((known ?? this.#entries.get(id, hash)) as Entry, step);
-    this.steps.push(step);
+    this.tell(known ?? (this.#entries.get(id, hash) as Entry), { kind: 'merged', id, worker: this.worker, at, trigger });
     return known?.state === 'running' && demand.priority >= 0 ? known : undefined;
   }
 
@@ -169,9 +165,7 @@ export class Workqueue {
     entry.since = at;
     this.#readyCount--;
     this.#running++;
-    const step = { kind: 'started', id, worker: this.worker, at, attempt, reason, streams, waited } as const;
-    this.history?.enterStarted(entry, step);
-    this.steps.push(step);
+    this.tell(entry, { kind: 'started', id, worker: this.worker, at, attempt, reason, streams, waited });
     return entry;
   }
 
@@ -187,9 +181,7 @@ export class Workqueue {
       this.#requeue(entry, attempt, took, requeueDelay, at);
       return;
     }
-    const step = { kind: 'succeeded', id, worker: this.worker, at, attempt, took } as const;
-    this.history?.enterSucceeded(entry, step);
-    this.steps.push(step);
+    this.tell(entry, { kind: 'succeeded', id, worker: this.worker, at, attempt, took });
     this.#dropDiscardedMark(entry, at);
     if (cooldown > 0 && ending === undefined) this.#join(entry, this.#rest(entry, cooldown, at));
     this.#proceed(entry, at);
@@ -206,10 +198,10 @@ export class Workqueue {
     const reason = this.#whyDropped(entry, failures, failed);
     if (reason === undefined) {
       const delay = this.#retry(entry, failures, failed, at, open);
-      if (failure === 'superseded') this.#tell(entry, { kind: 'requeued', id, worker, at, attempt, took, delay, failure });
-      else this.#tell(entry, { kind: 'requeued', id, worker, at, attempt, took, delay, failure, error });
+      if (failure === 'superseded') this.tell(entry, { kind: 'requeued', id, worker, at, attempt, took, delay, failure });
+      else this.tell(entry, { kind: 'requeued', id, worker, at, attempt, took, delay, failure, error });
     } else {
-      this.#tell(entry, { kind: 'dropped', id, worker, at, attempt, took, reason, failure, error });
+      this.tell(entry, { kind: 'dropped', id, worker, at, attempt, took, reason, failure, error });
       this.#forget(entry);
       this.#dropDiscardedMark(entry, at);
       if (this.#closing !== undefined) this.#dropDirty(entry, this.#closing, at);
@@ -234,7 +226,7 @@ export class Workqueue {
   /** The promise of an abandoned run has settled: what was held up may go on. */
   release(entry: Entry, at: number): void {
     this.#abandoned--;
-    this.#tell(entry, { kind: 'released', id: entry.id, worker: this.worker, at });
+    this.tell(entry, { kind: 'released', id: entry.id, worker: this.worker, at });
     entry.state = 'waiting';
     this.#proceed(entry, at);
   }
@@ -302,7 +294,7 @@ export class Workqueue {
     const took = this.#ended(entry, at);
     const { id, attempt } = entry;
     const reason = this.#closing ?? 'stopped';
-    this.#tell(entry, { kind: 'dropped', id, worker: this.worker, at, attempt, took, reason });
+    this.tell(entry, { kind: 'dropped', id, worker: this.worker, at, attempt, took, reason });
     this.#forget(entry);
     this.#dropDiscardedMark(entry, at);
     this.#dropDirty(entry, reason, at);
@@ -314,10 +306,26 @@ export class Workqueue {
     this.close(this.#closing ?? 'stopped', at);
     for (const entry of this.#entries.values()) {
       if (entry.state === 'running') this.cut(entry, at, false);
-      else this.history?.leave(entry);
+      else this.becomeIdle(entry);
     }
-    this.#entries.clear();
     this.#abandoned = 0;
+  }
+
+  // For those who want to know more of an id.
+
+  /** An id is not idle any more. */
+  protected made(id: string, hash: number): Entry {
+    return new Entry(id, hash);
+  }
+
+  /** `step` has just happened to `entry`. */
+  protected tell(_entry: Entry, step: Step): void {
+    this.steps.push(step);
+  }
+
+  /** It is idle. */
+  protected becomeIdle(entry: Entry): void {
+    this.#entries.remove(entry);
   }
 
   /** An event for an id that may start as soon as its turn comes. Refused if full, and then its wake-up stays (Q1). */
@@ -328,16 +336,14 @@ export class Workqueue {
       this.#reject(known, trigger, 'full', at);
       return;
     }
-    const entry = known ?? new Entry(id, hash);
+    const entry = known ?? this.made(id, hash);
     if (known === undefined) this.#entries.add(entry);
     else this.#unwait(entry);
     entry.asked = merged(entry.asked, demand);
     if (isForced) entry.of.isForced = true;
     else this.#count(entry);
     this.#makeReady(entry, 'event', at);
-    const step = { kind: 'enqueued', id, worker: this.worker, at, reason: 'event', trigger } as const;
-    this.history?.enterEnqueued(entry, step);
-    this.steps.push(step);
+    this.tell(entry, { kind: 'enqueued', id, worker: this.worker, at, reason: 'event', trigger });
   }
 
   /** An event for a paused id: a mark that counts as the event of an idle id does (C1). @returns whether it was taken */
@@ -347,7 +353,7 @@ export class Workqueue {
       return false;
     }
     if (known === undefined) {
-      const entry = new Entry(trigger.id, hash);
+      const entry = this.made(trigger.id, hash);
       entry.state = 'waiting';
       entry.dirty = demand;
       this.#entries.add(entry);
@@ -380,8 +386,8 @@ export class Workqueue {
 
   #reject(known: Entry | undefined, trigger: Trigger, reason: 'full' | 'paused', at: number): void {
     const step = { kind: 'rejected', id: trigger.id, worker: this.worker, at, reason, trigger } as const;
-    if (known !== undefined) this.history?.enterEvent(known, step);
-    this.steps.push(step);
+    if (known === undefined) this.steps.push(step);
+    else this.tell(known, step);
   }
 
   /**
@@ -430,9 +436,7 @@ export class Workqueue {
   #enqueue(entry: Entry, reason: Reason, at: number): void {
     this.#unwait(entry);
     this.#makeReady(entry, reason, at);
-    const step = { kind: 'enqueued', id: entry.id, worker: this.worker, at, reason } as const;
-    this.history?.enterEnqueued(entry, step);
-    this.steps.push(step);
+    this.tell(entry, { kind: 'enqueued', id: entry.id, worker: this.worker, at, reason });
   }
 
   #makeReady(entry: Entry, reason: Reason, at: number): void {
@@ -571,10 +575,10 @@ export class Workqueue {
       const delay = Math.max(requeueDelay, cooldown);
       if (cooldown > 0) this.#rest(entry, cooldown, at);
       this.#wait(entry, 'requeue', this.#ticks.after(delay, at));
-      this.#tell(entry, { kind: 'requeued', id, worker, at, attempt, took, delay });
+      this.tell(entry, { kind: 'requeued', id, worker, at, attempt, took, delay });
     } else {
-      this.#tell(entry, { kind: 'dropped', id, worker, at, attempt, took, reason: 'delay_queue_full' });
-      this.#leaveIndex(entry);
+      this.tell(entry, { kind: 'dropped', id, worker, at, attempt, took, reason: 'delay_queue_full' });
+      this.becomeIdle(entry);
     }
   }
 
@@ -616,14 +620,14 @@ export class Workqueue {
   #pushDropped(entry: Entry, reason: Dropped['reason'], at: number): void {
     const { id } = entry;
     const { worker } = this;
-    this.#tell(entry, { kind: 'enqueued', id, worker, at, reason: 'event' });
-    this.#tell(entry, { kind: 'dropped', id, worker, at, attempt: 1, reason });
+    this.tell(entry, { kind: 'enqueued', id, worker, at, reason: 'event' });
+    this.tell(entry, { kind: 'dropped', id, worker, at, attempt: 1, reason });
   }
 
   /** All that an id that does not run has to do is dropped; what is abandoned stays so until its promise has settled (S1). */
   #drop(entry: Entry, reason: Dropped['reason'], at: number): void {
     if (entry.state === 'ready' || entry.counts === 'waiting') {
-      this.#tell(entry, { kind: 'dropped', id: entry.id, worker: this.worker, at, attempt: entry.attempt, reason });
+      this.tell(entry, { kind: 'dropped', id: entry.id, worker: this.worker, at, attempt: entry.attempt, reason });
     }
     this.#leaveTick(entry);
     this.#uncount(entry);
@@ -632,7 +636,7 @@ export class Workqueue {
     if (entry.state !== 'abandoned') entry.state = 'waiting';
     this.#dropDirty(entry, reason, at);
     if (entry.special !== undefined) entry.special.isForced = false;
-    if (entry.state !== 'abandoned') this.#leaveIndex(entry);
+    if (entry.state !== 'abandoned') this.becomeIdle(entry);
   }
 
   #dropAll(reason: Dropped['reason'], at: number): void {
@@ -651,17 +655,7 @@ export class Workqueue {
   #remove(entry: Entry): void {
     if (entry.counts !== undefined) this.#uncount(entry);
     this.#forgetHold(entry);
-    this.#leaveIndex(entry);
-  }
-
-  #leaveIndex(entry: Entry): void {
-    this.#entries.remove(entry);
-    this.history?.leave(entry);
-  }
-
-  #tell(entry: Entry, step: Step): void {
-    this.history?.enter(entry, step);
-    this.steps.push(step);
+    this.becomeIdle(entry);
   }
 
   /** After a run that did not succeed: held while its promise is open, forgotten if nothing is left of it (B3). */
@@ -669,9 +663,9 @@ export class Workqueue {
     if (open) {
       entry.state = 'abandoned';
       this.#abandoned++;
-      this.#tell(entry, { kind: 'abandoned', id: entry.id, worker: this.worker, at });
+      this.tell(entry, { kind: 'abandoned', id: entry.id, worker: this.worker, at });
     } else if (entry.state === 'running') {
-      this.#leaveIndex(entry);
+      this.becomeIdle(entry);
     } else if (entry.isForced) {
       this.#proceed(entry, at);
     }

@@ -1,7 +1,8 @@
 import { constant, type Step, type Trigger } from 'kreconciler/operators';
 import { History } from '../../operators/history.js';
 import { Pauses } from '../../operators/pauses.js';
-import { Workqueue, type WorkqueueConfig } from '../../operators/workqueue.js';
+import { remembering } from '../../operators/remembering.js';
+import type { Workqueue, WorkqueueConfig } from '../../operators/workqueue.js';
 import type { Tick } from '../../operators/tick-grid.js';
 import type { Entry } from '../../operators/entry.js';
 
@@ -25,7 +26,7 @@ export class DrivenWorkqueue {
 
   constructor(config: Partial<WorkqueueConfig> = {}) {
     const defaults = { maxItemRetries: 3, workerQueueSize: 10, delayQueueSize: 10, delayResolution: RESOLUTION, backoff: constant(300) };
-    this.queue = new Workqueue(
+    this.queue = new (remembering(this.history))(
       0,
       { ...defaults, ...config },
       this.steps,
@@ -36,9 +37,6 @@ export class DrivenWorkqueue {
         };
       },
       this.pauses,
-      undefined,
-      undefined,
-      this.history,
     );
   }
 
