@@ -1,5 +1,5 @@
 import type { Entry } from '../operators/entry.js';
-import type { Log } from '../operators/history.js';
+import type { Log, Remembered } from '../operators/history.js';
 import type { Step } from '../operators/types.js';
 import type { Inspected } from './inspect.js';
 
@@ -7,7 +7,7 @@ import type { Inspected } from './inspect.js';
  * Since when an id is not right: since the event, or the failure, that said so. Not one that only looks again later, rests, or is paused.
  * As far as its history tells; it may be longer.
  */
-export function unconvergedSince(entry: Readonly<Entry>, { notes }: Inspected): number | undefined {
+export function unconvergedSince(entry: Readonly<Entry & Remembered>, { notes }: Inspected): number | undefined {
   const { id, state, dirty, hasFailed, log, since } = entry;
   if (state === 'waiting' && dirty === undefined && !hasFailed) return undefined;
   if (notes.loopPause !== undefined || notes.pauses.has(id)) return undefined;
