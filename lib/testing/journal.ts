@@ -8,7 +8,8 @@ import { encodeHeader, encodeStep } from './journal-format.js';
  * for each step, as it happens, with its time. {@link replay} runs such a recording again.
  *
  * Of `config` the numbers are recorded, of an error its name, message, `retryDelay` and whether it is terminal, of an event
- * its id, stream, `priority` and `force`; never its `message`, which is the source's own. Completes and errors with the source.
+ * its id, stream, `priority` and `force`; never its `message`, which is the source's own. Commands are there by what they changed.
+ * Completes and errors with the source.
  *
  * @throws TypeError if `config` is out of its ranges
  * @example

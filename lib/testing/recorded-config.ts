@@ -6,7 +6,8 @@ export function recordedHasher(steps: readonly Step[]): (id: string) => number {
   const lanes = new Map<string, number>();
   const failed = new Set<string>();
   for (const step of steps) {
-    if (step.kind !== 'rejected' || step.reason === 'full') lanes.set(step.id, step.worker);
+    if (step.worker >= 0) lanes.set(step.id, step.worker);
+    else if (step.kind !== 'rejected') continue;
     else if (step.reason === 'unrouted') lanes.set(step.id, -1);
     else if (step.reason === 'hasher_failed') failed.add(step.id);
   }

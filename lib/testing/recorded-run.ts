@@ -34,12 +34,26 @@ export class RecordedRun {
     });
   }
 
+  /** The event that it gave way to was told of, but the signal may abort only now. */
+  #giveWay(): void {
+    const superseded = this.#context?.superseded;
+    const giveWay = (): void => {
+      // eslint-disable-next-line rxjs-x/throw-error -- it is one, but a reason may be anything
+      this.#settled.error(superseded?.reason);
+    };
+    if (superseded?.aborted === false) superseded.addEventListener('abort', giveWay, { once: true });
+    else giveWay();
+  }
+
   #end(outcome: Step): void {
     const failure = 'failure' in outcome ? outcome.failure : undefined;
     const error = 'error' in outcome ? outcome.error : undefined;
-    if (failure === 'thrown' || failure === 'superseded') {
-      const thrown: unknown = failure === 'thrown' ? error : this.#context?.superseded.reason;
-      this.#settled.error(thrown);
+    if (failure === 'thrown') {
+      this.#settled.error(error);
+      return;
+    }
+    if (failure === 'superseded') {
+      this.#giveWay();
       return;
     }
     if (failure === 'reported') this.#settled.next({ error });

@@ -1,10 +1,11 @@
 import type { Command } from '../../operators/command.js';
-import type { Step, Trigger } from '../../operators/types.js';
+import type { Step, StepOf, Trigger } from '../../operators/types.js';
+import { discardsOf, isAnswerOfRun } from './recorded-discards.js';
 import { RecordedRun } from './recorded-run.js';
 
 /** What the world did to the loop, and how many steps there were before. */
 export type Input = { readonly at: number; readonly index: number } & (
-  { readonly event: Trigger } | { readonly run: RecordedRun } | { readonly cut: 'reset' | 'stop' } | { readonly command: Command }
+  { readonly event: Trigger } | { readonly run: RecordedRun } | { readonly cut: 'reset' | 'stop' } | { readonly command: unknown }
 );
 
 /** What the steps of a loop say about the world around it. */
@@ -39,12 +40,16 @@ function isCausedByTime(steps: readonly Step[], index: number): boolean {
   return previous?.id !== step.id || !['succeeded', 'dropped', 'released', 'resumed'].includes(previous.kind);
 }
 
-/**
- * Reads from the steps of a loop what the world did to it.
- *
- * @param shutdownGrace - that of the loop, in ms
- */
-export function recordingOf(steps: readonly Step[], shutdownGrace: number): Recording {
+/** What of the configuration of a loop its recording cannot do without, in ms. */
+export interface RecordedTimes {
+  readonly shutdownGrace: number;
+  readonly cooldown: number;
+  readonly delayResolution: number;
+}
+
+/** Reads from the steps of a loop what the world did to it. */
+export function recordingOf(steps: readonly Step[], { shutdownGrace, cooldown, delayResolution }: RecordedTimes): Recording {
+  const discards = discardsOf(steps, cooldown, delayResolution);
   const runs = new Map<string, RecordedRun[]>();
   const running = new Map<string, RecordedRun>();
   const inputs: Input[] = [];
@@ -54,14 +59,20 @@ export function recordingOf(steps: readonly Step[], shutdownGrace: number): Reco
   let stoppedAt: number | undefined;
   steps.forEach((step, index) => {
     const { id, at, kind, trigger } = step;
+    for (; discards[0]?.index === index; discards.shift()) inputs.push({ at, index, command: { kind: 'discard', id: discards[0].id } });
     if (trigger !== undefined) inputs.push({ at, index, event: trigger });
+    if (stoppedAt === undefined && lastAlive < index && leavesMark(steps, index)) {
+      inputs.push({ at, index, cut: 'stop' });
+      stoppedAt = at;
+    }
     if (isStoppedDrop(step) && index > cutUntil) {
       if (step.failure === undefined) {
         cutUntil = lastOfCut(steps, index);
         const isStop = stoppedAt === undefined && lastAlive <= cutUntil && !couldBeReset(running, steps, index, cutUntil);
         // At the end of its grace the loop gives up by itself.
         if (isStop) inputs.push({ at, index, cut: 'stop' });
-        else if (stoppedAt === undefined || at !== stoppedAt + shutdownGrace) inputs.push({ at, index, cut: 'reset' });
+        else if (stoppedAt === undefined || (at !== stoppedAt + shutdownGrace && !isAnswerOfRun(steps, index)))
+          inputs.push({ at, index, cut: 'reset' });
         if (isStop) stoppedAt = at;
       } else if (stoppedAt === undefined) {
         // A run failed during a stop that no step shows: it was before, and that it was just before makes no difference.
@@ -69,8 +80,8 @@ export function recordingOf(steps: readonly Step[], shutdownGrace: number): Reco
         stoppedAt = at;
       }
     }
-    const command = commandOf(step);
-    if (command !== undefined) inputs.push({ at, index: isMarkDropped(steps, index) ? index - 1 : index, command });
+    const command = commandOf(steps, index);
+    if (command !== undefined) inputs.push({ at, index, command });
     const run = running.get(id);
     if (kind === 'started') {
       const started = new RecordedRun();
@@ -94,10 +105,11 @@ export function recordingOf(steps: readonly Step[], shutdownGrace: number): Reco
   return { runs, inputs };
 }
 
-/** The command that the step shows. That a running id was discarded shows only when its run has failed, and is done just before. */
-function commandOf(step: Step): Command | undefined {
+/** The command that the step shows, if it is none to discard an id. */
+function commandOf(steps: readonly Step[], index: number): unknown {
+  const step = steps[index] as Step;
   const { id } = step;
-  if (step.kind === 'dropped') return step.reason === 'discarded' ? { kind: 'discard', id } : undefined;
+  if (step.kind === 'rejected') return rejectedCommand(step, steps[index + 1]);
   if (step.kind !== 'paused' && step.kind !== 'resumed') return undefined;
   return {
     kind: step.kind === 'paused' ? 'pause' : 'resume',
@@ -106,10 +118,20 @@ function commandOf(step: Step): Command | undefined {
   };
 }
 
-/** A mark that was discarded: it was enqueued, and at once dropped. */
-function isMarkDropped(steps: readonly Step[], index: number): boolean {
-  const [mark, drop] = [steps[index - 1], steps[index]];
-  return drop?.kind === 'dropped' && mark?.kind === 'enqueued' && mark.trigger === undefined && mark.id === drop.id;
+/** Without an event it was a command that was rejected: one that is malformed, or one for an id that has no lane, which comes to the same. */
+function rejectedCommand({ id, trigger, reason, error }: StepOf<'rejected'>, next: Step | undefined): unknown {
+  if (trigger !== undefined) return undefined;
+  if (reason !== 'invalid_command') {
+    // A malformed one for such an id makes two steps.
+    const isMalformed = next?.kind === 'rejected' && next.reason === 'invalid_command' && next.worker === -1 && next.id === id;
+    return isMalformed ? undefined : ({ kind: 'discard', id } satisfies Command);
+  }
+  return {
+    id,
+    get kind() {
+      throw error;
+    },
+  };
 }
 
 /** Whether a loop that has been stopped does not do this. */
@@ -133,6 +155,13 @@ function isAlive(steps: readonly Step[], index: number): boolean {
 function isAnsweredMark(steps: readonly Step[], index: number): boolean {
   const [step, next] = [steps[index], steps[index + 1]];
   return step?.kind === 'enqueued' && step.trigger === undefined && next !== undefined && isStoppedDrop(next) && next.id === step.id;
+}
+
+/** A run that ends well and leaves a mark that nobody serves: it was stopped before, or what follows would be dropped with it. */
+function leavesMark(steps: readonly Step[], index: number): boolean {
+  const [end, drop, next] = [steps[index], steps[index + 2], steps[index + 3]];
+  if (end?.kind !== 'succeeded' || drop === undefined || !isStoppedDrop(drop) || !isAnswerOfRun(steps, index + 2)) return false;
+  return next === undefined || next.at !== end.at || !isStoppedDrop(next) || next.failure !== undefined;
 }
 
 function isStoppedDrop(step: Step): step is Extract<Step, { kind: 'dropped' }> {

@@ -43,8 +43,12 @@ export interface Replay {
  * Runs a journal again in virtual time: its events come when they came, and its runs end when and as they ended, or are
  * those of your real reconciler. So an incident becomes a test. Real timers fire late by some ms, those of the replay do
  * not; all else is as it was. Wake-ups happen at the same ticks, as the grid of `delayResolution` stands where it stood.
- * Of a stop or the end of a term only that is known which the steps show, and if timers of two lanes fire in the same ms,
- * which of them was first may change.
+ *
+ * What it knows is what the steps show. Of a stop or the end of a term that is when something was dropped by it; of a command when it
+ * was obeyed, not when it was given by an observer of a step; of a discard that had nothing to drop, or a reset that ended nothing but a
+ * rest, when the next event need not wait for that rest. What a malformed command was is not known, only that it was one. If timers of two
+ * lanes fire in the same ms, which of them was first may change; likewise in which order several runs of a worker are cut off together.
+ * An `order` is a function, and has to be given again.
  *
  * @param lines - what {@link journal} has recorded, as lines or as one text
  * @throws TypeError (as a rejection) if the journal is of a newer version, was cut in the middle, or is none
@@ -67,13 +71,13 @@ async function play({ config: recorded, steps: before }: Journal, config: Replay
   const { further = 0, reconciler } = config;
   const steps: Step[] = [];
   const settings = { ...recorded, ...config.config };
-  const { delayResolution = 250, maxReconcileTime = 10_000, shutdownGrace = 30_000 } = settings;
-  const { runs, inputs } = recordingOf(before, shutdownGrace);
+  const { delayResolution = 250, maxReconcileTime = 10_000, shutdownGrace = 30_000, cooldown = 0 } = settings;
+  const { runs, inputs } = recordingOf(before, { shutdownGrace, cooldown, delayResolution });
   const [begin, end] = [before[0]?.at ?? 0, before.at(-1)?.at ?? 0];
   // Shifted by whole ticks, so that the grid stands where it stood.
   const shift = Math.ceil(clock.now() / delayResolution) * delayResolution - Math.floor(begin / delayResolution) * delayResolution;
   const [events, reset, stop] = [new Subject<Trigger>(), new Subject<void>(), new Subject<void>()];
-  const commands = new Subject<Command>();
+  const commands = new Subject<unknown>();
   let isStopped = false;
   const waiting = inputs.values();
   let next = waiting.next().value;
@@ -108,7 +112,7 @@ async function play({ config: recorded, steps: before }: Journal, config: Replay
         ...(reconciler === undefined ? { backoff: recordedBackoff(before, delayResolution, () => steps.length) } : {}),
         ...(config.config?.workerCount === undefined ? { workerHasher: recordedHasher(before) } : {}),
         ...settings,
-        commands,
+        commands: commands as Subject<Command>,
         reset,
         stop,
         scheduler: clock.scheduler,

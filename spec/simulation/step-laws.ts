@@ -80,6 +80,11 @@ export class StepLaws {
     return this.#arrived.length === 0 && this.#undone(at) === undefined;
   }
 
+  /** A2 to A4: everything that began is over. */
+  get isIdle(): boolean {
+    return this.#arrived.length === 0 && [...this.#ids.values()].every(({ state, isAbandoned }) => state === 'idle' && !isAbandoned);
+  }
+
   /** The loop is about to be given an event. */
   arrive(trigger: Trigger): void {
     this.#arrived.push(trigger);

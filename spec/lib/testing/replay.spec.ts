@@ -11,7 +11,7 @@ import {
   type Trigger,
 } from 'kreconciler/operators';
 import { journal, replay, toMarbles, type VirtualClock, virtualTime } from 'kreconciler/testing';
-import { of, Subject, throwError } from 'rxjs';
+import { NEVER, of, Subject, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
 /** What happens to a loop from outside: an event for an id, or the end of a term, or a stop. */
@@ -268,6 +268,33 @@ describe('replay', () => {
     const again = await replay(lines, { config: { backoff: constant(250) } });
     expect(kinds(again.steps)).toEqual(kinds(steps));
     expect(again.diagram).toMatch(/paused .*\nresumed .*= the loop/su);
+  });
+
+  it('should give malformed commands again, and those for ids without a lane', async () => {
+    const config = { workerCount: 2, workerHasher: (id: string) => (id === 'nowhere' ? -1 : 1) };
+    const steps = await virtualTime(async (clock) => {
+      const [commands, seen] = [new Subject<Command>(), [] as Step[]];
+      const loop = NEVER.pipe(reconcile(() => undefined, { ...config, commands, scheduler: clock.scheduler })).subscribe((step) =>
+        seen.push(step),
+      );
+      for (const command of [undefined, { kind: 'stop', id: 'web' }, { kind: 'pause', id: 'nowhere' }, { kind: 'halt', id: 'nowhere' }]) {
+        commands.next(command as Command);
+        await clock.advance(10);
+      }
+      loop.unsubscribe();
+      return seen;
+    });
+    const words = (all: readonly Step[]): string[] =>
+      all.map(
+        (step) =>
+          `${step.at} ${step.worker} ${step.id} ${step.kind === 'rejected' ? step.reason : ''} ${String('error' in step && step.error)}`,
+      );
+    expect(words(steps)).toHaveLength(5);
+    const lines: string[] = [];
+    of(...steps)
+      .pipe(journal(config))
+      .subscribe((line) => lines.push(line));
+    expect(words((await replay(lines)).steps)).toEqual(words(steps));
   });
 
   it('should replay what has no end, and what never began', async () => {
