@@ -1,4 +1,4 @@
-import { constant, RetryError, TerminalError } from 'kreconciler/operators';
+import { byPriority, constant, RetryError, TerminalError } from 'kreconciler/operators';
 import { describe, expect, it } from 'vitest';
 import { DrivenWorkqueue } from '../support/driven-workqueue.js';
 
@@ -731,6 +731,22 @@ it.each(['__proto__', 'constructor', 'hasOwnProperty', ' '])('Q4 should take %j 
     ['succeeded', id],
   ]);
   expect(driven.queue.size).toBe(0);
+});
+
+it('W3 should count an event that came while its id was ready by a wake-up', () => {
+  const driven = queue({ order: byPriority({ ageing: 1000 }), maxItemRetries: Infinity })
+    .offer('woken')
+    .start()
+    .succeed(100)
+    .advance(100)
+    .offer('woken')
+    .start()
+    .ask({ id: 'woken', priority: -1 })
+    .fail()
+    .advance(300)
+    .ask({ id: 'minor', priority: -0.5 });
+  driven.take();
+  expect(driven.start().told()).toEqual(['started woken, retry, attempt 2']);
 });
 
 it('should say so when a run ends that never began', () => {

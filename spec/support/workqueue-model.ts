@@ -371,8 +371,9 @@ export class WorkqueueModel {
   #ask(id: Id, trigger: Trigger, at: number): void {
     const { priority = 0 } = trigger;
     this.#join(id.streams, trigger);
-    if (priority <= (id.priority ?? 0)) return;
-    id.priority = priority;
+    const highest = id.priority ?? 0;
+    id.priority = Math.max(priority, highest);
+    if (priority <= highest) return;
     if (id.place === undefined || id.forced) return;
     const claim = this.#claim(id, at)!;
     if (claim.claim < id.place.claim) id.place = claim;
