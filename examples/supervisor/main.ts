@@ -1,4 +1,5 @@
 import { after, consoleLogger, Controller, exponential, observability, resync } from 'kreconciler';
+import { view } from 'kreconciler/view';
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +15,7 @@ import { type Status, supervise } from './reconciler.js';
 import { Screen } from './screen.js';
 import { signals$ } from './signals.js';
 import { openState, shortHash, stateOf } from './state.js';
+import { serveView } from './view-server.js';
 import { firstProcess, leavesZombies } from './zombies.js';
 
 const SERVICES = fileURLToPath(new URL('services', import.meta.url));
@@ -123,10 +125,19 @@ async function supervisor(args: Arguments): Promise<void> {
   watching.add(after((args.for ?? Infinity) * 1000, asyncScheduler).subscribe(() => stop.abort()));
   process.stdout.on('error', () => stop.abort());
 
+  // On loopback only, so whoever can open the page may as well edit the files: everything is allowed.
+  const page = args.view ? await serveView(view({ supervisor: controller }, { allow: () => true }), args.port) : undefined;
+  if (page !== undefined) {
+    const line = `${page.instead === undefined ? '' : `${page.instead}; `}see what happens, and why, at ${page.url}`;
+    if (args.json) process.stderr.write(`${line}\n`);
+    else screen.print(line);
+  }
+
   try {
     await controller.run(stop.signal);
   } finally {
     await processes.stopAll();
+    await page?.close();
     watching.unsubscribe();
     if (!args.json) {
       screen.show(logs.read());

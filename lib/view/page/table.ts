@@ -1,7 +1,7 @@
 import { BehaviorSubject, map, type Observable } from 'rxjs';
 import type { IdPage, IdRow } from '../api.js';
 import { el, find, setAttribute, setHidden, setText } from './dom.js';
-import { brief, clock, count, errorText } from './format.js';
+import { brief, clock, count } from './format.js';
 import { type Item, Keyed } from './keyed.js';
 import { FILTERS } from './overview.js';
 import { pointTo } from './link.js';
@@ -146,8 +146,10 @@ export class TableView {
         said(why, whyOf(row));
         said(streams, full?.streams.join(', ') ?? '');
         const failure = full?.lastError;
-        said(error, failure === undefined ? '' : errorText(failure), failure && `at ${clock(failure.at)}`);
-        setText(below, failure === undefined ? '' : errorText(failure));
+        // The name says little, and there is little room.
+        const message = failure === undefined ? '' : failure.message || failure.name;
+        said(error, message, failure && `${failure.name} at ${clock(failure.at)}`);
+        setText(below, message);
         setText(due, full?.until === undefined ? '' : full.until > this.#at ? `in ${brief(full.until - this.#at)}` : 'now');
       },
     };

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   accessSync,
   constants,
@@ -10,6 +11,7 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { groupOf } from '../../../examples/supervisor/cgroups.js';
@@ -348,6 +350,29 @@ describe.concurrent('the supervisor', { timeout: 90_000 }, () => {
     expect(await supervisor.exited).toEqual({ code: 2, signal: null });
     expect(supervisor.stderr).toBe('Expected `--workers` to be an integer >= 1, got `many`\n');
     expect(supervisor.stdout).toBe('');
+  });
+
+  it('should show what it does on a page, at another port where the wanted one is in use, and do what is asked there', async () => {
+    await using place = aPlace();
+    const a = uniqueSleep();
+    place.write('web', sleep(a));
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const supervisor = place.supervise('--view', '--port', String(port));
+    await supervisor.step('web', 'succeeded');
+    const url = await until('it says where', () => /http:\S+/.exec(supervisor.stderr)?.[0]);
+    expect(supervisor.stderr).toBe(`port ${port} is in use; see what happens, and why, at ${url}\n`);
+    expect(await (await fetch(url)).text()).toContain('<title>kreconciler</title>');
+    const { status } = await fetch(`${url}api/supervisor/pause`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-kreconciler': '1', origin: new URL(url).origin },
+      body: JSON.stringify({ id: 'web', why: 'moving house' }),
+    });
+    expect(status).toBe(200);
+    await supervisor.step('web', 'paused');
+    expect(await supervisor.kill('SIGINT')).toEqual({ code: 0, signal: null });
+    other.close();
   });
 
   it('should end in good order when nobody reads its output any more', async () => {
