@@ -23,7 +23,7 @@ place.write('importer', { command: ['sh', '-c', 'sleep 1; exit 7'] });
 place.write('mailer', { command: ['sh', '-c', 'sleep 4; exit 2'], replicas: 2 });
 
 const supervisor = place.supervise('--view', '--port', '0', '--resync', '30', '--workers', '4');
-const url = await until('the page is served', () => /http:\/\/127\.0\.0\.1:\d+\//.exec(supervisor.stderr)?.[0]);
+const url = await until('the page is served', () => /http:\/\/127\.0\.0\.1:\d+\//.exec(supervisor.stderr)?.[0], 120_000);
 const browser = await launched();
 const page = await browser.newPage({ viewport: { width: 1280, height: 1100 }, colorScheme: 'light', bypassCSP: true });
 await page.goto(`${url}#/supervisor/exporter`);
