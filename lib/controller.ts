@@ -33,6 +33,7 @@ import { type Config, type Settings, settings } from './config.js';
 import { type ControllerContext, controllerContext } from './controller-context.js';
 import { checkEventStreams, type EventStream, eventStream } from './event-stream.js';
 import { rememberUntil } from './remember-until.js';
+import type { RatesBucket } from './rates.js';
 import { Requests } from './requests.js';
 import { fromInput } from './from-input.js';
 import { SafeObservable } from './safe-observable.js';
@@ -136,8 +137,10 @@ export class Controller {
     checkSignal('signal', signal);
     if (this.#hasRun) throw new Error('This controller has been run already; make a new one');
     this.#hasRun = true;
+    const { notes, rates } = this.#inspected;
     const done = this.#loop(aborted(signal)).forEach((step) => {
-      this.#inspected.notes.enter(step);
+      notes.enter(step);
+      if (rates.isOn) rates.enter(step);
       this.#requests.enter(step);
       this.#steps.next(step);
     });
@@ -271,6 +274,16 @@ export class Controller {
    */
   inspectIds(config: InspectIdsConfig = {}): Promise<InspectedIds> {
     return inspectIds(config, this.#inspected);
+  }
+
+  /**
+   * What happened in the last ten minutes, by times of five seconds, oldest first, and how many steps there were in all of that. It is
+   * counted from the first call on, until nobody has asked for a minute; so whoever wants it asks more often.
+   */
+  rates(): { readonly steps: number; readonly buckets: readonly RatesBucket[] } {
+    const { rates } = this.#inspected;
+    const buckets = rates.look(this.#settings.scheduler.now());
+    return { steps: rates.steps, buckets };
   }
 
   #command(command: Command): void {

@@ -59,6 +59,7 @@ export { tracing, type Tracing, type TracingConfig } from './observability/traci
 export type { ShardChange } from './observability/metrics/shard-metrics.js';
 export type { StreamChange } from './observability/metrics/stream-metrics.js';
 export { perShard } from './per-shard.js';
+export type { RatesBucket } from './rates.js';
 export { resync, type ResyncConfig } from './resync.js';
 export type { Ownership } from './shards/ownership.js';
 export { shardOf } from './shards/shard-of.js';

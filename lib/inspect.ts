@@ -5,6 +5,7 @@ import type { Reason, Step } from '../operators/types.js';
 import type { Workqueue } from '../operators/workqueue.js';
 import type { ErrorDescription } from './describe-error.js';
 import { Notes, type Pause } from './notes.js';
+import { Rates } from './rates.js';
 import type { OwnedShards } from './shards/owned-shards.js';
 
 /** One id that is not idle. */
@@ -82,6 +83,7 @@ export class Inspected {
     this.history?.note(this.entryOf(step.id), step);
   });
   readonly history: History | undefined;
+  readonly rates = new Rates();
 
   /** @param length - how many steps of each id are remembered */
   constructor(length: number) {

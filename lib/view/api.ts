@@ -3,6 +3,7 @@ import type { Step } from '../../operators/types.js';
 import type { ErrorDescription } from '../describe-error.js';
 import type { InspectedId } from '../inspect.js';
 import type { Pause } from '../notes.js';
+import type { RatesBucket } from '../rates.js';
 
 // What the JSON under `base/api/` looks like. All times are ms on the clock of the controller's scheduler, by default those of
 // `Date.now()`. Texts that are longer than 1,000 characters are cut to that, and end with `…`.
@@ -50,24 +51,7 @@ export interface ShardsOverview {
 }
 
 /** What happened in the `every` ms from `at` on. */
-export interface ChartBucket {
-  readonly at: number;
-  readonly every: number;
-  /** Events that came: enqueued, merged and rejected ones. */
-  readonly events: number;
-  readonly rejected: number;
-  readonly started: number;
-  /** Runs that ended, well or not; `failed` and `dropped` of them. */
-  readonly ended: number;
-  readonly failed: number;
-  readonly dropped: number;
-  /** The sum over those that ended, and the longest, in ms. */
-  readonly took: number;
-  readonly tookMax: number;
-  /** How long those that started had been ready: the sum, and the longest, in ms. */
-  readonly waited: number;
-  readonly waitedMax: number;
-}
+export type ChartBucket = RatesBucket;
 
 /** An id as `inspect()` has it, or an idle one that is paused or has a history. */
 export type IdRow =

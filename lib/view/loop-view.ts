@@ -3,7 +3,6 @@ import type { InspectedId } from '../inspect.js';
 import type { InspectedIds, InspectIdsConfig } from '../inspect-ids.js';
 import type { Action, IdDetails, IdPage, Overview, WorkerOverview } from './api.js';
 import { notFound } from './answers.js';
-import { Chart } from './chart.js';
 import { cursorOf } from './cursor.js';
 import { idRow, pauseMessage } from './id-row.js';
 import { StepFeed } from './step-feed.js';
@@ -21,7 +20,6 @@ const REST = 20;
 /** One loop, as it is looked at. */
 export class LoopView {
   readonly steps: StepFeed;
-  readonly #chart: Chart;
   readonly #turns = new Turns();
   /** Who runs, and who has not converged for longest. */
   #seen: { readonly page: InspectedIds; readonly until: number } | undefined;
@@ -31,7 +29,6 @@ export class LoopView {
     readonly controller: Viewed,
   ) {
     this.steps = new StepFeed(controller);
-    this.#chart = new Chart(controller);
   }
 
   async overview(actions: readonly Action[]): Promise<Overview> {
@@ -50,7 +47,7 @@ export class LoopView {
       })),
       ...(oldest !== undefined && { oldest: { id: cut(oldest.id), since: oldest.since } }),
       actions,
-      chart: this.#chart.look(),
+      chart: this.controller.rates().buckets,
     };
   }
 

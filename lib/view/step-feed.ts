@@ -25,12 +25,14 @@ interface Reader {
   missed: number;
 }
 
-/** The steps of a loop as server-sent events: encoded once for all who read, sampled, and listened to only while somebody does (V3). */
+/** The steps of a loop as server-sent events: encoded once for all who read, sampled, and listened to no more than a sample needs (V3). */
 export class StepFeed {
   readonly #readers = new Set<Reader>();
+  #feeding = new Subscription();
   #listening = new Subscription();
   #steps: Step[] = [];
-  #left = 0;
+  /** How many there had been when the sample was begun. */
+  #before = 0;
 
   constructor(readonly controller: Viewed) {}
 
@@ -60,58 +62,60 @@ export class StepFeed {
   #join(reader: Reader): void {
     this.#readers.add(reader);
     if (this.#readers.size > 1) return;
-    this.#listening = new Subscription();
+    this.#feeding = new Subscription();
     this.#beat();
-    this.#listening.add(
-      this.controller.steps.subscribe({
-        next: (step) => {
-          this.#take(step);
-        },
-        error: () => {
-          this.#end();
-        },
-        complete: () => {
-          this.#end();
-        },
-      }),
-    );
+    this.#listen();
   }
 
   #leave(reader: Reader): void {
     if (!this.#readers.delete(reader) || this.#readers.size > 0) return;
+    this.#feeding.unsubscribe();
     this.#listening.unsubscribe();
     this.#steps = [];
-    this.#left = 0;
   }
 
   #beat(): void {
-    this.#listening.add(
-      asyncScheduler.schedule(() => {
-        this.#sendAll(': still here\n\n', 0);
-        this.#beat();
-      }, HEARTBEAT),
-    );
+    this.#later(HEARTBEAT, () => {
+      this.#sendAll(': still here\n\n', 0);
+      // Else it would no longer be counted what samples leave out.
+      this.controller.rates();
+      this.#beat();
+    });
   }
 
-  #take(step: Step): void {
-    if (this.#steps.length === SAMPLE) {
-      this.#left++;
-      return;
-    }
-    if (this.#steps.push(step) > 1) return;
-    this.#listening.add(
-      asyncScheduler.schedule(() => {
-        this.#flush();
-      }, EVERY),
+  /** Takes a sample. When it has enough it does not listen until it is sent: to listen costs a busy loop more than to count. */
+  #listen(): void {
+    this.#before = this.controller.rates().steps;
+    const end = (): void => {
+      this.#end();
+    };
+    const listening = new Subscription();
+    this.#listening = listening;
+    listening.add(
+      this.controller.steps.subscribe({
+        next: (step) => {
+          const count = this.#steps.push(step);
+          if (count === 1) {
+            this.#later(EVERY, () => {
+              this.#flush();
+            });
+          }
+          if (count === SAMPLE) listening.unsubscribe();
+        },
+        error: end,
+        complete: end,
+      }),
     );
   }
 
   #flush(): void {
     const steps = this.#steps;
-    for (const reader of this.#readers) reader.missed += this.#left;
     this.#steps = [];
-    this.#left = 0;
+    const isSample = this.#listening.closed;
+    const left = isSample ? Math.max(this.controller.rates().steps - this.#before - steps.length, 0) : 0;
+    for (const reader of this.#readers) reader.missed += left;
     this.#sendAll(steps.map((step) => `data: ${JSON.stringify(stepMessage(step))}\n\n`).join(''), steps.length);
+    if (isSample) this.#listen();
   }
 
   #sendAll(text: string, steps: number): void {
@@ -140,5 +144,9 @@ export class StepFeed {
       reader.controller.close();
       this.#leave(reader);
     }
+  }
+
+  #later(delay: number, work: () => void): void {
+    this.#feeding.add(asyncScheduler.schedule(work, delay));
   }
 }

@@ -3,7 +3,7 @@ import type { Controller } from '../controller.js';
 /** What the view needs of a Controller. It may be one of another copy of this package, so it is known by what it has. */
 export type Viewed = Pick<
   Controller,
-  'config' | 'steps' | 'inspect' | 'inspectId' | 'inspectIds' | 'reconcile' | 'pause' | 'resume' | 'discard'
+  'config' | 'steps' | 'rates' | 'inspect' | 'inspectId' | 'inspectIds' | 'reconcile' | 'pause' | 'resume' | 'discard'
 >;
 
 export function isViewed(value: unknown): value is Viewed {

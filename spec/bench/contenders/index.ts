@@ -4,6 +4,9 @@ import type { Contender } from '../contender.js';
 export const contenders: Readonly<Record<string, () => Promise<Contender>>> = {
   kreconciler: async () => (await import('./kreconciler.js')).contender,
   controller: async () => (await import('./controller.js')).contender,
+  'no history': async () => (await import('./controller.js')).noHistory,
+  'view, unseen': async () => (await import('./controller.js')).unseen,
+  'view, open': async () => (await import('./controller.js')).seen,
   'no-op telemetry': async () => (await import('./telemetry.js')).telemetry('metrics and traces, and no SDK registered'),
   'SDK metrics': async () =>
     (await import('./telemetry.js')).telemetry('metrics, by the real SDK', async () => (await import('../sdk.js')).metricsOnly()),

@@ -17,7 +17,7 @@ function reading(response: Response) {
   const decoder = new TextDecoder();
   const got = { text: '', isOver: false };
   void (async () => {
-    for (let part = await reader.read(); !part.done; part = await reader.read()) got.text += decoder.decode(part.value);
+    for (let part = await reader.read(); !part.done; part = await reader.read()) got.text += decoder.decode(part.value as Uint8Array);
     got.isOver = true;
   })();
   return {
@@ -91,7 +91,7 @@ describe('GET api/NAME/steps', () => {
         await tick();
       }
       const part = await Promise.race([reader.read(), tick(200).then(() => undefined)]);
-      text += new TextDecoder().decode(part?.value);
+      text += new TextDecoder().decode(part?.value as Uint8Array | undefined);
     }
     expect(text.length).toBeLessThan(100_000);
     const missed = [...text.matchAll(/event: missed\ndata: \{"count":(\d+)\}/g)].reduce((sum, [, count]) => sum + Number(count), 0);

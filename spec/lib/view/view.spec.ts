@@ -334,6 +334,7 @@ describe('view', () => {
     const broken = {
       config,
       steps,
+      rates: fail,
       inspect: fail,
       inspectId: fail,
       inspectIds: fail,
