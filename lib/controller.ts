@@ -114,7 +114,7 @@ export class Controller {
     this.#streams = streams;
     const { history, observability } = this.#settings;
     const { logger } = observability;
-    this.#inspected = new Inspected(history);
+    this.#inspected = new Inspected(history, this.#settings);
     const tell = safely((error: unknown) => {
       logger.error('An observer of the steps threw', { error });
     });

@@ -21,6 +21,8 @@ export interface InspectedId {
   readonly reason: Reason;
   /** The event streams that asked for it. */
   readonly streams: readonly string[];
+  /** The highest priority of the events that asked for it, unless that is 0. */
+  readonly priority?: number;
   /** Since when it is ready or running, in ms on the scheduler's clock. */
   readonly since?: number;
   /** When it is woken, in ms on the scheduler's clock, if it waits for that. */
@@ -48,10 +50,11 @@ export interface IdleId {
 }
 
 /**
- * What an id waits for: its turn (`queue`); that it, or the whole loop, is resumed (`pause`); its wake-up (`retry` after a failure,
+ * What an id waits for: its turn, behind others of its worker (`queue`); a place in the loop, all of which are taken (`place`); that a run of
+ * its key ends, which is at its limit (`key`); that it, or the whole loop, is resumed (`pause`); its wake-up (`retry` after a failure,
  * `requeue` as it asked for, `cooldown` after a run that ended well); or a promise that has outlived its run (`promise`).
  */
-export type HeldBy = 'queue' | 'pause' | 'retry' | 'requeue' | 'cooldown' | 'promise';
+export type HeldBy = 'queue' | 'place' | 'key' | 'pause' | 'retry' | 'requeue' | 'cooldown' | 'promise';
 
 /** A {@link Snapshot} with the ids in it. */
 export interface Inspection extends Snapshot {
@@ -85,8 +88,14 @@ export class Inspected {
   readonly history: History | undefined;
   readonly rates = new Rates();
 
-  /** @param length - how many steps of each id are remembered */
-  constructor(length: number) {
+  /**
+   * @param length - how many steps of each id are remembered
+   * @param limits - of the loop
+   */
+  constructor(
+    length: number,
+    readonly limits: { readonly workerConcurrency: number; readonly concurrency: number },
+  ) {
     this.history = length > 0 ? new History(length) : undefined;
   }
 
@@ -124,7 +133,7 @@ export function inspectCounts(
 
 /** All ids that are not idle. */
 export function inspectAll(inspected: Inspected): readonly InspectedId[] {
-  return inspected.queues.flatMap((queue) => Array.from(queue.entries, (entry) => inspectEntry(entry, queue.worker, inspected)));
+  return inspected.queues.flatMap((queue) => Array.from(queue.entries, (entry) => inspectEntry(entry, queue, inspected)));
 }
 
 /** One id; nothing if it is idle, not paused, and forgotten. */
@@ -132,7 +141,7 @@ export function inspectId(id: string, inspected: Inspected): InspectedId | IdleI
   const { queues, notes, history } = inspected;
   for (const queue of queues) {
     const entry = queue.entryOf(id);
-    if (entry !== undefined) return inspectEntry(entry, queue.worker, inspected);
+    if (entry !== undefined) return inspectEntry(entry, queue, inspected);
   }
   const paused = notes.pauses.get(id);
   const steps = history?.of(id, undefined, -1) ?? [];
@@ -144,10 +153,12 @@ function countsOf({ worker, size, ready, running, abandoned }: Workqueue): Worke
   return { worker, ready, running, waiting: size - ready - running - abandoned, abandoned };
 }
 
-function inspectEntry(entry: Readonly<Entry>, worker: number, { notes, history }: Inspected): InspectedId {
+function inspectEntry(entry: Readonly<Entry>, queue: Workqueue, inspected: Inspected): InspectedId {
+  const { notes, history } = inspected;
+  const { worker } = queue;
   const { id, state, attempt, reason, since, tick } = entry;
   const paused = notes.pauses.get(id);
-  const heldBy = heldByOf(entry, paused !== undefined || notes.loopPause !== undefined);
+  const heldBy = heldByOf(entry, paused !== undefined || notes.loopPause !== undefined, queue, inspected);
   const lastError = notes.lastErrorOf(id);
   const row = {
     id,
@@ -157,6 +168,7 @@ function inspectEntry(entry: Readonly<Entry>, worker: number, { notes, history }
     failures: entry.hold?.failures ?? 0,
     reason,
     streams: [...new Set([...entry.streams, ...(entry.dirty?.streams ?? [])])],
+    ...(entry.priority !== 0 && { priority: entry.priority }),
     ...((state === 'ready' || state === 'running') && { since }),
     ...(tick !== undefined && { until: tick.due }),
     ...(heldBy !== undefined && { heldBy }),
@@ -166,15 +178,22 @@ function inspectEntry(entry: Readonly<Entry>, worker: number, { notes, history }
   return withHistory(row, () => history?.of(id, entry, worker) ?? []);
 }
 
+/** Its worker could run one more, but not the loop. */
+function isWithoutPlace({ running }: Workqueue, { queues, limits: { workerConcurrency, concurrency } }: Inspected): boolean {
+  if (concurrency === Infinity || running >= workerConcurrency) return false;
+  return queues.reduce((sum, queue) => sum + queue.running, 0) >= concurrency;
+}
+
 function withHistory<T extends object>(row: T, read: () => readonly Step[]): T & { readonly history: readonly Step[] } {
   return Object.defineProperty(row, 'history', { get: read, enumerable: false }) as T & { readonly history: readonly Step[] };
 }
 
-function heldByOf({ state, hasFailed, counts }: Readonly<Entry>, isPaused: boolean): HeldBy | undefined {
+function heldByOf(entry: Readonly<Entry>, isPaused: boolean, queue: Workqueue, inspected: Inspected): HeldBy | undefined {
+  const { state, hasFailed, counts } = entry;
   if (state === 'running') return undefined;
   if (state === 'abandoned') return 'promise';
   if (isPaused) return 'pause';
-  if (state === 'ready') return 'queue';
+  if (state === 'ready') return queue.holds(entry) ? 'key' : isWithoutPlace(queue, inspected) ? 'place' : 'queue';
   if (hasFailed) return 'retry';
   return counts === 'rest' ? 'cooldown' : 'requeue';
 }

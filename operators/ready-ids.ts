@@ -56,6 +56,11 @@ export class ReadyIds {
     return entry;
   }
 
+  /** Whether the order holds a ready `entry` back until one of its runs has ended. */
+  holds(entry: Readonly<Entry>): boolean {
+    return !entry.isForced && this.#order.holds?.(entry) === true;
+  }
+
   /** The run of `entry` has ended, or never began though it was given. */
   ended(entry: Entry): void {
     if (this.#isTrusted) return;

@@ -103,6 +103,11 @@ export class Workqueue {
     return this.#running;
   }
 
+  /** Whether the order keeps a ready `entry` from starting until a run has ended, though a place were free. */
+  holds(entry: Readonly<Entry>): boolean {
+    return entry.state === 'ready' && this.#ready.holds(entry);
+  }
+
   /** How many ids are ready. */
   get ready(): number {
     return this.#readyCount;

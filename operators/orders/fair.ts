@@ -108,6 +108,11 @@ class FairQueue implements ReadyQueue {
     this.#settle(share);
   }
 
+  holds(item: ReadyItem): boolean {
+    const share = this.#shares.get(this.keyOf(item.id));
+    return share !== undefined && (share.running >= this.concurrency || share.items.holds?.(item) === true);
+  }
+
   /** In the round if it may run something, forgotten if it has nothing. */
   #settle(share: Share): void {
     const mayRun = share.ready > 0 && share.running < this.concurrency && !share.isHeld;

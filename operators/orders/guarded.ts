@@ -52,6 +52,15 @@ export class Guarded implements ReadyQueue {
     this.#asked('it threw', () => this.#order?.ended(item));
   }
 
+  /** Only asked so that somebody may look: what it throws breaks nothing. */
+  holds(item: ReadyItem): boolean {
+    try {
+      return this.#order?.holds?.(item) === true;
+    } catch {
+      return false;
+    }
+  }
+
   #asked<T>(why: string, ask: () => T): T | undefined {
     try {
       return ask();

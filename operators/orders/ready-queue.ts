@@ -28,4 +28,6 @@ export interface ReadyQueue {
   remove(item: ReadyItem): void;
   /** The run of `item`, which `shift` gave, is over, or was given up. */
   ended(item: ReadyItem): void;
+  /** Whether it holds `item` back until a run has ended, though a place were free: for `inspect` only. Default: never. */
+  holds?(item: ReadyItem): boolean;
 }

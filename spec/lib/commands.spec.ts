@@ -1,6 +1,6 @@
 import { concat, NEVER, of, Subject } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { constant, type Controller, type ControllerContext, type Reconciler } from 'kreconciler';
+import { type Config, constant, type Controller, type ControllerContext, fair, type Reconciler } from 'kreconciler';
 import { controlled } from '../support/controlled.js';
 import { deferred } from '../support/deferred.js';
 
@@ -162,6 +162,20 @@ describe('Controller commands', () => {
 });
 
 describe('Controller.inspect', () => {
+  it('should say whether a ready id waits for its turn, for a place in the loop, or for its key', async () => {
+    const streams = { ids: concat(of('a/one', 'a/two', 'b/one', 'b/two', { id: 'c/one', priority: 3 }), NEVER) };
+    const config = { ...working, workerConcurrency: 2, order: fair({ key: (id: string) => id.charAt(0), concurrency: 1 }) };
+    const held = (changed: Partial<Config>): Record<string, string | undefined> => {
+      const { controller } = controlled(() => NEVER, streams, { ...config, ...changed });
+      void controller.run();
+      const { ids } = controller.inspect();
+      expect(ids.filter(({ priority }) => priority !== undefined)).toMatchObject([{ id: 'c/one', priority: 3 }]);
+      return Object.fromEntries(ids.map(({ id, heldBy }) => [id, heldBy]));
+    };
+    expect(held({})).toEqual({ 'a/one': undefined, 'b/one': undefined, 'a/two': 'key', 'b/two': 'key', 'c/one': 'queue' });
+    expect(held({ concurrency: 1 })).toMatchObject({ 'a/one': undefined, 'a/two': 'key', 'b/one': 'place', 'c/one': 'place' });
+  });
+
   it('should say why an id does not run, and what it failed with', async () => {
     const open = deferred();
     const reconciler: Reconciler<ControllerContext> = (id) => {

@@ -214,7 +214,7 @@ describe('Nobody starves', () => {
   );
   const concurrency = fc.constantFrom(1, 2, 5);
 
-  test('W3 should let nobody pass by priority who came later than that is worth', async () => {
+  test('W3 should let nobody pass by priority who came later than that is worth', { timeout: 600_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(events, concurrency, fc.constantFrom(1, 10, 60), async (events, concurrency, ageing) => {
         const all = await waits(events, byPriority({ ageing }), concurrency);
@@ -226,7 +226,7 @@ describe('Nobody starves', () => {
     );
   });
 
-  test('W3 should let each key pass another one only once for each id that stands before it', async () => {
+  test('W3 should let each key pass another one only once for each id that stands before it', { timeout: 600_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(events, concurrency, async (events, concurrency) => {
         const tenant = (id: string): string => id.split('/')[0]!;

@@ -63,6 +63,10 @@ export function whyOf(row: IdRow): string {
   switch (heldBy) {
     case 'queue':
       return `its turn comes: ${because}`;
+    case 'place':
+      return `waits for a place in the loop: ${because}`;
+    case 'key':
+      return `its key is at its limit: ${because}`;
     case 'pause':
       return row.paused === undefined ? 'the loop is paused' : paused(row.paused.why);
     case 'retry':

@@ -9,6 +9,8 @@ describe('whyOf', () => {
     [{ ...waiting, state: 'running', reason: 'event' }, 'an event'],
     [{ ...waiting, state: 'running' }, 'a retry'],
     [{ ...waiting, state: 'ready', heldBy: 'queue', reason: 'requeue' }, 'its turn comes: as it asked'],
+    [{ ...waiting, state: 'ready', heldBy: 'place', reason: 'event' }, 'waits for a place in the loop: an event'],
+    [{ ...waiting, state: 'ready', heldBy: 'key', reason: 'event' }, 'its key is at its limit: an event'],
     [{ ...waiting, heldBy: 'retry' }, 'failed once, tries again'],
     [{ ...waiting, heldBy: 'retry', failures: 7 }, 'failed 7 times, tries again'],
     [{ ...waiting, heldBy: 'requeue' }, 'asked to run again'],
