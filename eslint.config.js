@@ -13,6 +13,11 @@ const noSpreadOfMany = [
   'CallExpression[callee.property.name=/^(push|unshift|splice|fromCharCode|fromCodePoint)$/] > SpreadElement',
 ].map((selector) => ({ selector, message: 'A list of any length is no list of arguments: it overflows the stack. Use a loop.' }));
 
+/** The default of a second is not enough where much else goes on: what is slow must not fail. */
+const noHurry = {
+  selector: "CallExpression[callee.object.name='vi'][callee.property.name='waitFor'][arguments.length=1]",
+  message: 'Give vi.waitFor a timeout of some 30 s: its default is a second, which a busy machine takes for anything.',
+};
 const noExportAll = {
   selector: 'ExportAllDeclaration',
   message: 'An index names what it exports.',
@@ -31,7 +36,7 @@ export default defineConfig(
     plugins: { local: { rules: { 'no-string-as-observable-input': noStringAsObservableInput } } },
     rules: {
       'local/no-string-as-observable-input': 'error',
-      'no-restricted-syntax': ['error', noExportAll],
+      'no-restricted-syntax': ['error', noExportAll, noHurry],
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       // `Result | void` is what a reconciler may return.

@@ -370,7 +370,7 @@ describe('lib/observability/README.md', () => {
           })
         : { logger: await winstonLogger(stream) };
     (logger as Logger).with({ id: 'web' }).warn('requeued', { error: new Error('refused'), attempt: 2 });
-    await vi.waitFor(() => expect(lines).toHaveLength(1));
+    await vi.waitFor(() => expect(lines).toHaveLength(1), { timeout: 30_000 });
     expect(JSON.parse(lines[0]!)).toMatchObject({ id: 'web', attempt: 2 });
     expect(lines[0]).toMatch(/requeued/);
     if (library === 'pino') expect(lines[0]).toMatch(/refused/);

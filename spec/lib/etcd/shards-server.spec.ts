@@ -9,6 +9,9 @@ const COUNT = 64;
 /** Real time on a real server. A machine that is busy must not seem to be an etcd that does not answer: nothing is lost within 15 s. */
 const patient = { ttl: 20_000, retry: 300, settle: 500, backoff: constant(50), observability: observability({ logger: noopLogger }) };
 
+/** What is on its way may take long where much else goes on. */
+const patience = { timeout: 30_000 };
+
 /** For those who wait until etcd has given up a session. */
 const quick = { ttl: 4_000 };
 
@@ -80,8 +83,8 @@ describe.runIf(hasEtcd)('shards by etcd', () => {
     await vi.waitFor(async () => {
       const left = await etcd.list(`kreconciler/shards/${name}/`);
       expect(left.map(({ key, value }) => [key, value])).toEqual([[`kreconciler/shards/${name}/count`, '64']]);
-    });
-    await vi.waitFor(async () => expect(await etcd.leases()).toEqual([]));
+    }, patience);
+    await vi.waitFor(async () => expect(await etcd.leases()).toEqual([]), patience);
   });
 
   it('H6 should lose everything before another gets it, when etcd does not answer any more', async () => {
@@ -131,8 +134,9 @@ describe.runIf(hasEtcd)('shards by etcd', () => {
     const one = replica();
     await isEven(one);
     const other = replica({ count: 32 });
-    await vi.waitFor(() =>
-      expect(other.error).toMatchObject({ name: 'ShardCountError', message: expect.stringMatching(/\b64\b.*\b32\b/) as string }),
+    await vi.waitFor(
+      () => expect(other.error).toMatchObject({ name: 'ShardCountError', message: expect.stringMatching(/\b64\b.*\b32\b/) as string }),
+      patience,
     );
     one.stop();
     const next = replica({ count: 32 });

@@ -79,7 +79,7 @@ describe('lib/postgres/README.md', () => {
     expect(await locks()).toBe(64);
     stop.abort();
     await running;
-    await vi.waitFor(async () => expect(await locks()).toBe(0));
+    await vi.waitFor(async () => expect(await locks()).toBe(0), { timeout: 30_000 });
     await client.end();
   });
 });
