@@ -50,6 +50,7 @@ export class Workqueue {
   readonly #ready: ReadyIds;
   readonly #demands = new Demands();
   readonly #ticks: TickGrid<Entry>;
+  readonly #cooldown: number;
   #running = 0;
   #readyCount = 0;
   #readyByEvent = 0;
@@ -77,6 +78,7 @@ export class Workqueue {
     },
     clock?: ClockWatch,
   ) {
+    this.#cooldown = config.cooldown ?? 0;
     this.#ticks = new TickGrid(config.delayResolution, arm, clock);
     this.#ready = new ReadyIds(this.#entries, config.order ?? fifo, (why, cause) => {
       broken(new Error(`The \`order\` of worker ${String(worker)} is broken: ${why}`, cause === undefined ? undefined : { cause }));
@@ -142,19 +144,10 @@ export class Workqueue {
     const hash = hashOf(id);
     const known = this.#entries.get(id, hash);
     const demand = this.#demands.of(trigger);
-    if (this.pauses.isNone || !this.pauses.has(id)) {
-      if (known === undefined || mayRunBy(known, trigger, demand)) {
-        this.#admit(known, trigger, hash, demand, at);
-        return undefined;
-      }
-      if (known.state !== 'ready') this.#await(known, trigger, demand);
-      else {
-        if (known.asked !== demand) this.#ready.askAgain(known, demand, at);
-        if (trigger.force === true) this.#ready.force(known);
-      }
-    } else if (!this.#offerPaused(known, trigger, hash, demand, at)) return undefined;
-    this.tell(known ?? (this.#entries.get(id, hash) as Entry), { kind: 'merged', id, worker: this.worker, at, trigger });
-    return known?.state === 'running' && demand.priority >= 0 ? known : undefined;
+    if (!this.pauses.isNone && this.pauses.has(id)) return this.#offerPaused(known, trigger, hash, demand, at);
+    if (known !== undefined && !mayRunBy(known, trigger, demand)) return this.#merge(known, trigger, demand, at);
+    this.#admit(known, trigger, hash, demand, at);
+    return undefined;
   }
 
   /** The next ready id starts, if one may. It runs until it succeeds, fails or is cut. */
@@ -178,17 +171,15 @@ export class Workqueue {
   succeed(entry: Entry, requeueDelay: number, at: number): void {
     const took = this.#ended(entry, at);
     const { id, attempt } = entry;
-    const { cooldown = 0 } = this.config;
-    const ending = this.#endingOf(entry);
     this.#forget(entry);
     entry.state = 'waiting';
-    if (requeueDelay > 0 && entry.dirty === undefined && ending === undefined) {
+    if (requeueDelay > 0 && entry.dirty === undefined && this.#endingOf(entry) === undefined) {
       this.#requeue(entry, attempt, took, requeueDelay, at);
       return;
     }
     this.tell(entry, { kind: 'succeeded', id, worker: this.worker, at, attempt, took });
-    this.#dropDiscardedMark(entry, at);
-    if (cooldown > 0 && ending === undefined) this.#join(entry, this.#rest(entry, cooldown, at));
+    if (entry.special !== undefined) this.#dropDiscardedMark(entry, at);
+    if (this.#cooldown > 0 && this.#endingOf(entry) === undefined) this.#join(entry, this.#rest(entry, at));
     this.#proceed(entry, at);
   }
 
@@ -351,33 +342,36 @@ export class Workqueue {
     this.tell(entry, { kind: 'enqueued', id, worker: this.worker, at, reason: 'event', trigger });
   }
 
-  /** An event for a paused id: a mark that counts as the event of an idle id does (C1). @returns whether it was taken */
-  #offerPaused(known: Entry | undefined, trigger: Trigger, hash: number, demand: Demand, at: number): boolean {
+  /** An event for a paused id: a mark that counts as the event of an idle id does (C1). */
+  #offerPaused(known: Entry | undefined, trigger: Trigger, hash: number, demand: Demand, at: number): Entry | undefined {
     if (trigger.force === true || (known === undefined && this.#isFull())) {
       this.#reject(known, trigger, trigger.force === true ? 'paused' : 'full', at);
-      return false;
+      return undefined;
     }
-    if (known === undefined) {
-      const entry = this.made(trigger.id, hash);
-      entry.state = 'waiting';
-      entry.dirty = demand;
-      this.#entries.add(entry);
-      this.#count(entry);
-    } else if (known.state === 'ready') this.#ready.askAgain(known, demand, at);
-    else this.#mark(known, demand);
-    return true;
+    if (known !== undefined) return this.#merge(known, trigger, demand, at, true);
+    const entry = this.made(trigger.id, hash);
+    entry.state = 'waiting';
+    this.#entries.add(entry);
+    this.#count(entry);
+    return this.#merge(entry, trigger, demand, at, true);
   }
 
-  /** An event for an id that runs, or may not run yet. */
-  #await(entry: Entry, { force }: Trigger, demand: Demand): void {
-    if (entry.state !== 'waiting' || !(entry.hasFailed || entry.counts === 'waiting')) {
+  /** An event for an id that will run anyway, or may not run yet. */
+  #merge(entry: Entry, trigger: Trigger, demand: Demand, at: number, isPaused = false): Entry | undefined {
+    const { state } = entry;
+    if (state === 'ready') {
+      if (entry.asked !== demand) this.#ready.askAgain(entry, demand, at);
+      if (trigger.force === true) this.#ready.force(entry);
+    } else if (state === 'waiting' && !isPaused && (entry.hasFailed || entry.counts === 'waiting')) {
+      entry.asked = merged(entry.asked, demand);
+      // One that asked to run again, and rests until then, does so sooner; a retry waits for none that says nothing new (W8).
+      if (demand.priority >= 0 || !entry.hasFailed) this.#pullForward(entry);
+    } else {
       this.#mark(entry, demand);
-      if (force === true) entry.of.isForced = true;
-      return;
+      if (trigger.force === true) entry.of.isForced = true;
     }
-    entry.asked = merged(entry.asked, demand);
-    // One that asked to run again, and rests until then, does so sooner; a retry waits for none that says nothing new (W8).
-    if (demand.priority >= 0 || !entry.hasFailed) this.#pullForward(entry);
+    this.tell(entry, { kind: 'merged', id: trigger.id, worker: this.worker, at, trigger });
+    return state === 'running' && demand.priority >= 0 ? entry : undefined;
   }
 
   #mark(entry: Entry, demand: Demand): void {
@@ -506,8 +500,8 @@ export class Workqueue {
   }
 
   /** It ended well: not before that tick, whatever comes (W5). */
-  #rest(entry: Entry, cooldown: number, at: number): Tick<Entry> {
-    return this.#holdUntil(entry, this.#ticks.after(cooldown, at));
+  #rest(entry: Entry, at: number): Tick<Entry> {
+    return this.#holdUntil(entry, this.#ticks.after(this.#cooldown, at));
   }
 
   #holdUntil(entry: Entry, notBefore: Tick<Entry>): Tick<Entry> {
@@ -573,12 +567,11 @@ export class Workqueue {
   }
 
   #requeue(entry: Entry, attempt: number, took: number, requeueDelay: number, at: number): void {
-    const { cooldown = 0, delayQueueSize } = this.config;
     const { id } = entry;
     const { worker } = this;
-    if (this.#waiting < delayQueueSize) {
-      const delay = Math.max(requeueDelay, cooldown);
-      if (cooldown > 0) this.#rest(entry, cooldown, at);
+    if (this.#waiting < this.config.delayQueueSize) {
+      const delay = Math.max(requeueDelay, this.#cooldown);
+      if (this.#cooldown > 0) this.#rest(entry, at);
       this.#wait(entry, 'requeue', this.#ticks.after(delay, at));
       this.tell(entry, { kind: 'requeued', id, worker, at, attempt, took, delay });
     } else {
