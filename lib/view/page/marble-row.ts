@@ -7,8 +7,8 @@ import { lookOf } from './tone.js';
 const HEIGHT = 104;
 /** Where the axis is, and how big a marble. */
 const [AXIS, RADIUS] = [50, 9];
-/** How much room a label takes, in px. */
-const ROOM = 62;
+/** How much room a time takes below the axis, and a letter above it, in px. */
+const [ROOM, LETTER] = [62, 7.5];
 
 /** Draws what {@link layOut} has laid out. */
 export function drawing({ width, marbles, stretches, now, due }: MarbleRow, until: number | undefined, at: number): SVGSVGElement {
@@ -19,8 +19,8 @@ export function drawing({ width, marbles, stretches, now, due }: MarbleRow, unti
   }
   if (due !== undefined) parts.push(svg('path', { class: 'm-wait', 'data-tone': 'waiting', d: `M${now} ${AXIS}h${due - now}` }));
   for (const { kind, from, to, lasted, tone } of stretches) {
-    if (to - from < ROOM) continue;
     const text = `${kind === 'run' ? 'ran' : 'waited'} ${duration(lasted)}`;
+    if (to - from < text.length * LETTER) continue;
     parts.push(svg('text', { class: 'm-name', 'data-tone': tone, x: (from + to) / 2, y: AXIS - 18 }, text));
   }
   parts.push(svg('path', { class: 'm-now', d: `M${now} 18v${AXIS}` }), label(now, 12, 'now'));
