@@ -8,7 +8,7 @@ const HEIGHT = 104;
 /** Where the axis is, and how big a marble. */
 const [AXIS, RADIUS] = [50, 9];
 /** How much room a time takes below the axis, and a letter above it, in px. */
-const [ROOM, LETTER] = [62, 7.5];
+const [ROOM, LETTER] = [62, 7];
 
 /** Draws what {@link layOut} has laid out. */
 export function drawing({ width, marbles, stretches, now, due }: MarbleRow, until: number | undefined, at: number): SVGSVGElement {
