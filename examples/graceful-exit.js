@@ -1,5 +1,5 @@
 /**
- * For `--import`, before the compiler: an example that runs until it is told to end does so in good order, whoever tells it and when.
+ * For `--import`, before the compiler: an example that runs until a signal ends it does so in good order, whenever that comes and whoever sends it.
  */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 /** In ms: nobody waits for it, and to ask costs next to nothing. */
@@ -16,7 +16,7 @@ function exitEarly(signal) {
 
 for (const signal of SIGNALS) process.on(signal, exitEarly);
 
-// npm passes a signal on to its shell only, and both end by it: who has lost its parent is told here. On Windows a process keeps the
+// npm passes a signal on to its shell only, and both end by it: a process that has lost its parent gets the signal here. On Windows a process keeps the
 // number of its parent.
 if (process.env['npm_lifecycle_event'] !== undefined && process.platform !== 'win32') {
   const parent = process.ppid;

@@ -13,7 +13,7 @@ export interface Term {
 
 /** How a Controller behaves: {@link ReconcileConfig}, and what surrounds the loop. */
 export interface Config extends ReconcileConfig {
-  /** Tells loops apart in telemetry, as the attribute `controller`. Default: none. */
+  /** Distinguishes loops in telemetry, as the attribute `controller`. Default: none. */
   readonly name?: string | undefined;
   /** Whether it must lead to work. Default true, so that a second replica is harmless; false: it leads as soon as it runs. */
   readonly leaderElectionEnabled: boolean;

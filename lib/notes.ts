@@ -32,7 +32,7 @@ export class Notes {
     return failure && { ...describeError(failure.error), at: failure.at };
   }
 
-  /** Must be told of each step. */
+  /** To be called with each step. */
   enter(step: Step): void {
     const { id, at } = step;
     switch (step.kind) {

@@ -57,7 +57,7 @@ export class Rates {
     return this.#buckets;
   }
 
-  /** Must be told of each step while it is on. */
+  /** To be called with each step while it is on. */
   enter(step: Step): void {
     this.steps++;
     const bucket = this.#counted++ < EXACTLY || (this.#counted & (EXACTLY - 1)) === 0 ? this.#at(step.at) : this.#now;

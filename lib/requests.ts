@@ -43,7 +43,7 @@ export class Requests {
     return waited;
   }
 
-  /** Must be told of each step. */
+  /** To be called with each step. */
   enter(step: Step): void {
     // Nobody waits, and nobody's event is in flight: the steps are none of our business.
     if (this.#waiting.size === 0 && this.#inFlight.isEmpty) return;

@@ -5,7 +5,7 @@ import type { Inspected } from './inspect.js';
 
 /**
  * Since when an id is not right: since the event, or the failure, that said so. Not one that only looks again later, rests, or is paused.
- * As far as its history tells; it may be longer.
+ * As far as its history goes back; it may be longer.
  */
 export function unconvergedSince(entry: Readonly<Entry & Remembered>, { notes }: Inspected): number | undefined {
   const { id, state, dirty, hasFailed, log, since } = entry;

@@ -47,7 +47,7 @@ export class Attempt implements ReconcileContext {
     return signals.newer.signal;
   }
 
-  /** A newer event has come. What is returned, if somebody listens, is to be called once that event was told of (W7). */
+  /** A newer event has come. If somebody listens, what is returned is to be called once the step of that event was seen (W7). */
   supersede(): (() => void) | undefined {
     const signals = this.#made;
     if (signals.newer !== undefined) return () => signals.newer?.abort(newer());

@@ -99,13 +99,13 @@ export class BusyPeriod implements RunObserver {
     this.worker.release(entry);
   }
 
-  /** Takes what runs out of hand; whoever does so notes it, and then ends it. */
+  /** Takes what runs away from here; the caller records that, and then ends it. */
   cutOff(): CutRun | undefined {
     const entry = this.#current;
     if (entry === undefined) return undefined;
     this.#current = undefined;
     this.worker.freePlace();
-    // It may have been told of, but not called yet.
+    // Its start may have been seen, although it was not called yet.
     return this.#runner.cutOff() ?? { entry, open: false, end: () => undefined };
   }
 

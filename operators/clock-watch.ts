@@ -1,8 +1,8 @@
 /**
- * Watches whether what a clock shows fits together. Nobody but a timer knows how much time has really passed, so it is taken for
- * consistent only as long as it is read again and again, no reading is earlier than the one before, and none is later by more than
- * `resolution`, unless a timer proves that this time has passed. What was armed in another epoch may be due at any time: its label tells
- * nothing to those who come now (T4).
+ * Watches whether what a clock shows fits together. Only a timer knows how much time has really passed, so the clock counts as
+ * consistent only while it is read again and again, no reading is earlier than the one before, and none is later by more than
+ * `resolution`, unless a timer proves that this time has passed. What was armed in another epoch may be due at any time: its label
+ * says nothing to those who come now (T4).
  */
 export class ClockWatch {
   /** Another one each time the clock may have been set. */

@@ -82,7 +82,7 @@ export class Commands {
     for (const lane of this.#lanes) lane.go();
   }
 
-  /** The lane of `id`, which is told by a step if it has none. */
+  /** The lane of `id`; if it has none, a step says so. */
   #workerOf(id: string): number | undefined {
     if (id === '') return undefined;
     const routed = route(id, this.settings);

@@ -70,7 +70,7 @@ export class History {
   follow(entry: Remembered, step: Step): void {
     switch (step.kind) {
       case 'enqueued':
-        // The first one is told by the start that follows.
+        // The first one is known from the start that follows.
         if (entry.log !== undefined) this.#enterEvent(entry, step);
         break;
       case 'started':

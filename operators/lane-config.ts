@@ -25,7 +25,7 @@ export interface LaneConfig extends LaneExtras {
   readonly delays: DelayScheduler;
   /** Where its workers take the places in which ids run; `undefined`: there are enough. */
   readonly places: Places | undefined;
-  /** Knows what is paused, and tells its lanes of commands. */
+  /** Knows what is paused, and passes commands on to the lanes. */
   readonly commands: Commands;
   /** Ends the loop: a user's order has broken its rules. */
   readonly broken: (error: Error) => void;

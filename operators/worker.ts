@@ -282,10 +282,10 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     if (superseded !== undefined) this.#supersede(superseded);
   }
 
-  /** A newer event has come for what runs: whoever listens for that hears it once the event was told of (W7). */
+  /** A newer event has come for what runs: whoever listens for that hears it once the step of the event was seen (W7). */
   #supersede(entry: Entry): void {
     const { context } = entry;
-    // One that has been told of, but not been called, is there when the turn comes.
+    // A run whose start was seen, but which was not called yet, is there when the turn comes.
     const abort = context === undefined ? () => entry.context?.supersede()?.() : context.supersede();
     if (abort !== undefined) this.trampoline.flush(abort);
   }

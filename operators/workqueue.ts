@@ -62,7 +62,7 @@ export class Workqueue {
   /**
    * @param arm - called for each tick that someone waits for; `wake` must be called when it is due. Returns how to disarm it
    * @param pauses - what is paused in the loop; `resume` must be called after something is not any more
-   * @param broken - told once if `config.order` breaks its rules; nothing starts after that
+   * @param broken - called once if `config.order` breaks its rules; nothing starts after that
    */
   constructor(
     readonly worker: number,

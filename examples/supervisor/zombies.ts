@@ -10,7 +10,7 @@ export function leavesZombies(pid: number, first: string): boolean {
   return pid === 1 || /^(node|npm)\b/.test(first);
 }
 
-/** The name of process 1, where the system tells it. */
+/** The name of process 1, where the system says it. */
 export function firstProcess(): string {
   try {
     return readFileSync('/proc/1/comm', 'utf8').trim();

@@ -53,7 +53,7 @@ export class Gateway {
     return this.#inTime((use) => this.#post<T>(use, path, body, messagesOf));
   }
 
-  /** Goes through the endpoint of the moment, which `use` is told, and leaves it if that fails. */
+  /** Goes through the current endpoint, with which `use` is called, and leaves it if that fails. */
   #post<T>(use: (url: string) => void, path: string, body: object, read: Read): Observable<T> {
     return defer(() => {
       const { urls, fetch } = this.#config;

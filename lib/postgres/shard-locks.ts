@@ -33,7 +33,7 @@ type Check = ReturnType<typeof sameBackend>;
 
 /** The locks of the shards of one name in one session, and what is done with them. */
 export class ShardLocks {
-  /** Tells this session apart from the others. */
+  /** Distinguishes this session from the others. */
   readonly self: string;
   readonly #session: Session;
   readonly #settings: ShardsSettings;

@@ -10,7 +10,7 @@ export class Holdings {
   readonly #running = new Map<number, Running>();
   readonly #free: (held: Held) => void;
 
-  /** `free` is told of each one that is let go of: here, once no run of it is left. */
+  /** `free` is called with each one that is let go of: here, once no run of it is left. */
   constructor(free: (held: Held) => void) {
     this.#free = free;
   }
@@ -70,7 +70,7 @@ export class Holdings {
   }
 }
 
-/** One that was granted, and what it is told. */
+/** One that was granted, and what it hears. */
 class Running implements Held {
   readonly #says = new ReplaySubject<'revoked'>(1);
   isRevoked = false;

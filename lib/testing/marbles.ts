@@ -82,7 +82,7 @@ export function marbles(body: (marbles: Marbles) => void): () => void {
       const limit = (): void => {
         scheduler.maxFrames = Math.max(longest - 1, 0) + (expectations.length > 0 ? 0 : OVERTIME);
       };
-      // eslint-disable-next-line @typescript-eslint/no-confusing-void-expression -- whoever gave an async function is told so
+      // eslint-disable-next-line @typescript-eslint/no-confusing-void-expression -- an async function is refused by name
       const answer: unknown = body({
         ...helpers,
         scheduler,

@@ -34,7 +34,7 @@ export class RecordedRun {
     });
   }
 
-  /** The event that it gave way to was told of, but the signal may abort only now. */
+  /** The step of the event that it gave way to was seen, but the signal may abort only now. */
   #giveWay(): void {
     const superseded = this.#context?.superseded;
     const giveWay = (): void => {

@@ -19,7 +19,7 @@ export interface Case {
   readonly baseline?: string;
   /** Those that are layers over another take part too, and are compared to it. */
   readonly layers?: boolean;
-  /** What else `node` is to be told. */
+  /** Further options of `node`. */
   readonly flags?: readonly string[];
   /** Takes one measurement in a process of its own; `scale` below 1 is for a quick look. */
   readonly measure: (contender: () => Promise<Contender>, scale: number) => Promise<Figures>;

@@ -1,7 +1,7 @@
 import type { Figures } from './case.js';
 import { Stopwatch } from './stopwatch.js';
 
-/** Microseconds of CPU time an id. Who takes longer is not waited for: what it has done by then tells its speed well enough. */
+/** Microseconds of CPU time an id. Who takes longer is not waited for: what it has done by then shows its speed well enough. */
 const PATIENCE = 5;
 
 /** But for this long anyone is waited for: at first all code is slow. */

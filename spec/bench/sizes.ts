@@ -12,7 +12,7 @@ export function sizes(): readonly Size[] {
   try {
     return JSON.parse(execFileSync('npx', ['size-limit', '--json'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })) as Size[];
   } catch (error) {
-    // It exits with 1 if a limit is passed, and tells all the same.
+    // It exits with 1 if a limit is passed, and says so all the same.
     return JSON.parse((error as { stdout: string }).stdout) as Size[];
   }
 }

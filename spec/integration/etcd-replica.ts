@@ -22,7 +22,7 @@ async function write(shard: number, term: number): Promise<boolean> {
 async function run(shard: number, term: number, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     const accepted = await write(shard, term).catch(() => undefined);
-    // What a replica that runs believes is so; only one that was frozen, or is told just now, may be refused.
+    // What a replica that runs believes is so; only one that was frozen, or hears it just now, may be refused.
     if (accepted === false) console.log(JSON.stringify({ replica: name, refused: shard, term }));
     await sleep(500);
   }

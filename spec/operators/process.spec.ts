@@ -5,7 +5,7 @@ const loopThatEnds = script('loop-that-ends');
 
 describe.concurrent('P3: nothing is left that keeps Node alive', () => {
   it.each([
-    // [how it ends, what the subscriber is told]
+    // [how it ends, what the subscriber hears]
     ['stop', ['complete']],
     ['stop later', ['complete']],
     ['error', ['error source']],

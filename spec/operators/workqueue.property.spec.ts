@@ -320,7 +320,7 @@ function equal(what: string, actual: unknown, wanted: unknown): void {
 }
 
 const runs = (numRuns: number) =>
-  // A mutant dies early or never, and need not be told by its smallest counterexample.
+  // A mutant dies early or never, and needs no smallest counterexample.
   process.env['STRYKER_MUTATOR_WORKER'] === undefined ? { numRuns } : { numRuns: numRuns / 10, endOnFailure: true };
 
 const more = ['pause', 'resume', 'discard', 'dropPaused', 'move', 'reopen', 'supersede'];

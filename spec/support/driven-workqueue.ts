@@ -12,7 +12,7 @@ export const RESOLUTION = 100;
 /** How many steps of an id its history has. */
 export const REMEMBERED = 5;
 
-/** A workqueue driven by hand: its clock stands still until it is told to go on, and its steps are kept in an array. */
+/** A workqueue driven by hand: its clock stands still until a test lets it go on, and its steps are kept in an array. */
 export class DrivenWorkqueue {
   readonly queue: Workqueue;
   readonly steps: Step[] = [];
@@ -172,7 +172,7 @@ function given(errors: readonly unknown[], otherwise: unknown): unknown {
   return errors.length > 0 ? errors[0] : otherwise;
 }
 
-/** `requeued a, attempt 1, delay 300`: what tells a step from others of its kind, and no times. */
+/** `requeued a, attempt 1, delay 300`: what distinguishes a step from others of its kind, and no times. */
 function line(step: Step): string {
   const said = [`${step.kind} ${step.id}`];
   if ('reason' in step) said.push(step.reason);

@@ -14,7 +14,7 @@ class Life {
 }
 
 /**
- * Reads what one lane told, step by step, and says which laws it broke. It knows the accounting and the bounds only, and so
+ * Reads what one lane said, step by step, and says which laws it broke. It knows the accounting and the bounds only, and so
  * can neither share a mistake with the workqueue nor with the model of it. `ended`: everything has settled.
  * `isPlain`: no event was forced, nothing was paused.
  */

@@ -81,7 +81,7 @@ void of(5).pipe(reconcile(() => undefined));
 // @ts-expect-error -- nor is one within a trigger
 void of({ id: 5 }).pipe(reconcile(() => undefined));
 
-// Steps are told apart by their kind.
+// Steps are distinguished by their kind.
 if (step.kind === 'requeued') expectTypeOf(step).toEqualTypeOf<Requeued>();
 if (step.kind === 'started') expectTypeOf(step.streams).toEqualTypeOf<readonly string[]>();
 if (step.kind === 'dropped') expectTypeOf(step.took).toEqualTypeOf<number | undefined>();

@@ -25,7 +25,7 @@ const controller = new Controller(
   },
   {
     files: watched({ folder }),
-    // What no watch tells of: a queue of the system that was full, a network file system.
+    // What no watch reports: a queue of the system that was full, a network file system.
     all: resync({ every: 60_000, list: () => readdir(folder) }),
   },
 );

@@ -17,7 +17,7 @@ export interface StandIn {
   connected(): Promise<number>;
   write(name: string): void;
   remove(name: string): void;
-  /** Forgets what happened: who wants to watch from before now is told 410, as its status or as an event, by turns. */
+  /** Forgets what happened: whoever wants to watch from before now gets 410, as its status or as an event, by turns. */
   compact(): void;
   /** Makes the next 410 the other kind. */
   expire(): void;

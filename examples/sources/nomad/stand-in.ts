@@ -15,7 +15,7 @@ export interface StandIn {
   readonly asked: { streams: number; lists: number };
   /** How many streams are open. */
   connected(): number;
-  /** Writes a job and tells of it. */
+  /** Writes a job, which is an event. */
   change(id: string): void;
   /** Breaks off all streams, in the middle of a line. */
   cut(): void;

@@ -19,7 +19,7 @@ const MOST_ATTEMPTS = 200;
 
 /**
  * The open spans of one id: `reconcile` from its event until it settles, and `handle` while it runs. `handle` is open only
- * while `reconcile` is. It is told of each step by a method named after the kind.
+ * while `reconcile` is. It has a method for each kind of step, named after it.
  */
 export class IdTrace {
   /** The context in which the attempt in hand is to run. */

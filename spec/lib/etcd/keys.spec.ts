@@ -8,7 +8,7 @@ import { flakyProxy } from '../../support/flaky-proxy.js';
 /** Real time on a real server; but a machine that is busy must not seem to be a server that does not answer. */
 const quick = { heartbeat: 50, deadline: 10_000, backoff: constant(20), observability: observability({ logger: noopLogger }) };
 
-/** A logger that keeps what it is told. */
+/** A logger that keeps what it is given. */
 function memory() {
   const lines: { readonly message: string; readonly fields: LogFields | undefined }[] = [];
   const warn = (message: string, fields?: LogFields) => lines.push({ message, fields });

@@ -52,7 +52,7 @@ async function notify(channel: string, ...payloads: readonly string[]): Promise<
   for (const payload of payloads) await pool.query('SELECT pg_notify($1, $2)', [channel, payload]);
 }
 
-/** A logger that keeps what it is told. */
+/** A logger that keeps what it is given. */
 function memory() {
   const lines: { readonly message: string; readonly fields: LogFields | undefined }[] = [];
   const warn = (message: string, fields?: LogFields) => lines.push({ message, fields });

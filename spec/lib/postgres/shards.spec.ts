@@ -48,7 +48,7 @@ function eventually(holds: () => unknown): Promise<unknown> {
   return vi.waitFor(holds, { timeout: 30_000, interval: 5 });
 }
 
-/** One that takes part, as a Controller does; what it owns, and all that it was told. */
+/** One that takes part, as a Controller does; what it owns, and all that it has heard. */
 class Member {
   readonly owned = new Map<number, number>();
   readonly events: string[] = [];

@@ -11,7 +11,7 @@ const fails: Reconciler = () => {
 };
 const steps = <K extends Step['kind']>(rig: Rig, kind: K) => rig.steps.filter((step) => step.kind === kind) as Extract<Step, { kind: K }>[];
 
-/** A rig and what it is told. */
+/** A rig, and the commands that it gets. */
 function commanded(reconciler: Reconciler, config: ReconcileConfig = {}, onStep?: (step: Step, rig: Rig) => void) {
   const commands = new Subject<Command>();
   const rig: Rig = new Rig(reconciler, { commands, ...config }, onStep);
