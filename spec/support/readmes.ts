@@ -7,6 +7,7 @@ import * as engine from 'kreconciler/operators';
 import * as etcd from 'kreconciler/etcd';
 import * as postgres from 'kreconciler/postgres';
 import * as testing from 'kreconciler/testing';
+import * as view from 'kreconciler/view';
 import { ownFiles } from './own-files.js';
 
 export const root = join(import.meta.dirname, '../..');
@@ -54,6 +55,7 @@ const modules: Readonly<Record<string, object>> = {
   'kreconciler/etcd': etcd,
   'kreconciler/postgres': postgres,
   'kreconciler/testing': testing,
+  'kreconciler/view': view,
 };
 
 /**
