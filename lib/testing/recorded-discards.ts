@@ -55,7 +55,7 @@ export function discardsOf(steps: readonly Step[], cooldown: number, resolution:
 }
 
 /** A mark that was discarded: it was enqueued, and at once dropped. */
-function isMarkDropped(steps: readonly Step[], index: number): boolean {
+export function isMarkDropped(steps: readonly Step[], index: number): boolean {
   const [mark, drop] = [steps[index - 1], steps[index]];
   if (drop?.kind !== 'dropped' || mark?.kind !== 'enqueued') return false;
   return mark.trigger === undefined && mark.id === drop.id && mark.at === drop.at;

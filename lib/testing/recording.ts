@@ -1,11 +1,16 @@
 import type { Command } from '../../operators/command.js';
 import type { Step, StepOf, Trigger } from '../../operators/types.js';
 import { discardsOf, isAnswerOfRun } from './recorded-discards.js';
+import { isMoved, type RecordedTerm, RecordedTerms } from './recorded-terms.js';
 import { RecordedRun } from './recorded-run.js';
 
 /** What the world did to the loop, and how many steps there were before. */
 export type Input = { readonly at: number; readonly index: number } & (
-  { readonly event: Trigger } | { readonly run: RecordedRun } | { readonly cut: 'reset' | 'stop' } | { readonly command: unknown }
+  | { readonly event: Trigger }
+  | { readonly run: RecordedRun }
+  | { readonly cut: 'reset' | 'stop' }
+  | { readonly command: unknown }
+  | { readonly term: RecordedTerm }
 );
 
 /** What the steps of a loop say about the world around it. */
@@ -14,6 +19,8 @@ export interface Recording {
   readonly runs: ReadonlyMap<string, readonly RecordedRun[]>;
   /** In the order in which they happened. */
   readonly inputs: readonly Input[];
+  /** Whether each worker has terms of its own: it is a shard. */
+  readonly hasTerms: boolean;
 }
 
 /**
@@ -40,15 +47,20 @@ function isCausedByTime(steps: readonly Step[], index: number): boolean {
   return previous?.id !== step.id || !['succeeded', 'dropped', 'released', 'resumed'].includes(previous.kind);
 }
 
-/** What of the configuration of a loop its recording cannot do without, in ms. */
-export interface RecordedTimes {
+/** What of the configuration of a loop its recording cannot do without; times are in ms. */
+export interface RecordedSettings {
   readonly shutdownGrace: number;
   readonly cooldown: number;
   readonly delayResolution: number;
+  readonly workerCount: number;
 }
 
 /** Reads from the steps of a loop what the world did to it. */
-export function recordingOf(steps: readonly Step[], { shutdownGrace, cooldown, delayResolution }: RecordedTimes): Recording {
+export function recordingOf(
+  steps: readonly Step[],
+  { shutdownGrace, cooldown, delayResolution, workerCount }: RecordedSettings,
+): Recording {
+  const terms = new RecordedTerms(steps, workerCount);
   const discards = discardsOf(steps, cooldown, delayResolution);
   const runs = new Map<string, RecordedRun[]>();
   const running = new Map<string, RecordedRun>();
@@ -60,6 +72,7 @@ export function recordingOf(steps: readonly Step[], { shutdownGrace, cooldown, d
   steps.forEach((step, index) => {
     const { id, at, kind, trigger } = step;
     for (; discards[0]?.index === index; discards.shift()) inputs.push({ at, index, command: { kind: 'discard', id: discards[0].id } });
+    for (const term of terms.before(index)) inputs.push({ at, index, term });
     if (trigger !== undefined) inputs.push({ at, index, event: trigger });
     if (stoppedAt === undefined && lastAlive < index && leavesMark(steps, index)) {
       inputs.push({ at, index, cut: 'stop' });
@@ -72,7 +85,7 @@ export function recordingOf(steps: readonly Step[], { shutdownGrace, cooldown, d
         // At the end of its grace the loop gives up by itself.
         if (isStop) inputs.push({ at, index, cut: 'stop' });
         else if (stoppedAt === undefined || (at !== stoppedAt + shutdownGrace && !isAnswerOfRun(steps, index)))
-          inputs.push({ at, index, cut: 'reset' });
+          for (const end of ends(steps, index, cutUntil, terms)) inputs.push(end);
         if (isStop) stoppedAt = at;
       } else if (stoppedAt === undefined) {
         // A run failed during a stop that no step shows: it was before, and that it was just before makes no difference.
@@ -98,11 +111,19 @@ export function recordingOf(steps: readonly Step[], { shutdownGrace, cooldown, d
     } else if ((kind === 'succeeded' || kind === 'requeued' || kind === 'dropped') && run.outcome === undefined) {
       run.outcome = step;
       // A run that is over time, or cut off, is ended by the loop itself.
-      const isCut = kind === 'dropped' && step.reason === 'stopped' && step.failure === undefined;
+      const isCut = kind === 'dropped' && (step.reason === 'stopped' || isMoved(step)) && step.failure === undefined;
       if (!isCut && (kind === 'succeeded' || step.failure !== 'timeout')) inputs.push({ at, index, run });
     }
   });
-  return { runs, inputs };
+  return { runs, inputs, hasTerms: terms.areThere };
+}
+
+/** The end of a term: of the whole loop, or of each worker that is concerned if these have terms of their own. */
+function ends(steps: readonly Step[], index: number, last: number, terms: RecordedTerms): Input[] {
+  const { at } = steps[index] as Step;
+  if (!terms.areThere) return [{ at, index, cut: 'reset' }];
+  const workers = new Set(steps.slice(index, last + 1).map(({ worker }) => worker));
+  return [...workers].map((worker) => ({ at, index, term: terms.lost(worker) }));
 }
 
 /** The command that the step shows, if it is none to discard an id. */

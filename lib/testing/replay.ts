@@ -1,12 +1,16 @@
 import { Observable, Subject } from 'rxjs';
 import type { Command } from '../../operators/command.js';
-import type { ReconcileConfig } from '../../operators/config.js';
+import { type ReconcileConfig, reconcileSettings } from '../../operators/config.js';
 import { check, checkDelay, checkFunction } from '../../operators/check.js';
 import { reconcile } from '../../operators/reconcile.js';
+import { reconcileTerms } from '../../operators/reconcile-terms.js';
+import { LaneTerm } from '../../operators/tenure.js';
 import type { Reconciler, Step, Trigger } from '../../operators/types.js';
 import { decode, type Journal } from './journal-format.js';
 import { recordedBackoff, recordedHasher } from './recorded-config.js';
+import { greatest } from './extremes.js';
 import type { RecordedRun } from './recorded-run.js';
+import type { RecordedTerm } from './recorded-terms.js';
 import { beforeTimers, type Input, recordingOf } from './recording.js';
 import { toMarbles } from './to-marbles.js';
 import { type Clock, inVirtualTime, type VirtualClock } from './virtual-time.js';
@@ -48,7 +52,8 @@ export interface Replay {
  * was obeyed, not when it was given by an observer of a step; of a discard that had nothing to drop, or a reset that ended nothing but a
  * rest, when the next event need not wait for that rest. What a malformed command was is not known, only that it was one. If timers of two
  * lanes fire in the same ms, which of them was first may change; likewise in which order several runs of a worker are cut off together.
- * An `order` is a function, and has to be given again.
+ * An `order` is a function, and has to be given again. That workers are shards is known by their moves, or by their numbers, and a shard
+ * that had nothing to drop is let go of right before the next event that it refuses.
  *
  * @param lines - what {@link journal} has recorded, as lines or as one text
  * @throws TypeError (as a rejection) if the journal is of a newer version, was cut in the middle, or is none
@@ -71,12 +76,15 @@ async function play({ config: recorded, steps: before }: Journal, config: Replay
   const { further = 0, reconciler } = config;
   const steps: Step[] = [];
   const settings = { ...recorded, ...config.config };
-  const { delayResolution = 250, maxReconcileTime = 10_000, shutdownGrace = 30_000, cooldown = 0 } = settings;
-  const { runs, inputs } = recordingOf(before, { shutdownGrace, cooldown, delayResolution });
+  const { delayResolution = 250, maxReconcileTime = 10_000, shutdownGrace = 30_000, cooldown = 0, workerCount = 1 } = settings;
+  const { runs, inputs, hasTerms } = recordingOf(before, { shutdownGrace, cooldown, delayResolution, workerCount });
   const [begin, end] = [before[0]?.at ?? 0, before.at(-1)?.at ?? 0];
   // Shifted by whole ticks, so that the grid stands where it stood.
   const shift = Math.ceil(clock.now() / delayResolution) * delayResolution - Math.floor(begin / delayResolution) * delayResolution;
-  const [events, reset, stop] = [new Subject<Trigger>(), new Subject<void>(), new Subject<void>()];
+  const [events, reset, stop] = [new Subject<Trigger | LaneTerm>(), new Subject<void>(), new Subject<void>()];
+  const terms = new ReplayedTerms((term) => {
+    events.next(term);
+  });
   const commands = new Subject<unknown>();
   let isStopped = false;
   const waiting = inputs.values();
@@ -86,6 +94,7 @@ async function play({ config: recorded, steps: before }: Journal, config: Replay
     if ('event' in input) events.next(input.event);
     else if ('run' in input) input.run.end();
     else if ('command' in input) commands.next(input.command);
+    else if ('term' in input) terms.next(input.term);
     else if (input.cut === 'reset') reset.next();
     else {
       isStopped = true;
@@ -106,18 +115,19 @@ async function play({ config: recorded, steps: before }: Journal, config: Replay
     actNow();
     return run === undefined ? new Observable<never>() : run.run(context);
   };
-  const loop = events
-    .pipe(
-      reconcile(reconciler ?? replayed, {
-        ...(reconciler === undefined ? { backoff: recordedBackoff(before, delayResolution, () => steps.length) } : {}),
-        ...(config.config?.workerCount === undefined ? { workerHasher: recordedHasher(before) } : {}),
-        ...settings,
-        commands: commands as Subject<Command>,
-        reset,
-        stop,
-        scheduler: clock.scheduler,
-      }),
-    )
+  const loopSettings = reconcileSettings({
+    ...(reconciler === undefined ? { backoff: recordedBackoff(before, delayResolution, () => steps.length) } : {}),
+    ...(config.config?.workerCount === undefined ? { workerHasher: recordedHasher(before) } : {}),
+    ...settings,
+    // Of a loop of shards the configuration does not say how many there are.
+    ...(hasTerms ? { workerCount: greatest([workerCount, ...before.map(({ worker }) => worker + 1)]) } : {}),
+    commands: commands as Subject<Command>,
+    reset,
+    stop,
+    scheduler: clock.scheduler,
+  });
+  const run = reconciler ?? replayed;
+  const loop = (hasTerms ? events.pipe(reconcileTerms(run, loopSettings)) : (events as Subject<Trigger>).pipe(reconcile(run, loopSettings)))
     // eslint-disable-next-line rxjs-x/no-ignored-error -- it cannot fail: neither the events nor the notifiers do
     .subscribe((step) => {
       steps.push(step);
@@ -134,6 +144,27 @@ async function play({ config: recorded, steps: before }: Journal, config: Replay
   if (further > 0) await clock.advance(Math.max(end + shift + further - clock.now(), 0));
   loop.unsubscribe();
   return { steps, diagram: toMarbles(steps) };
+}
+
+/** The terms of workers that have their own, as the replay gives and takes them. */
+class ReplayedTerms {
+  readonly #held = new Map<number, Subject<'revoked'>>();
+
+  /** @param begin - tells the loop of one */
+  constructor(readonly begin: (term: LaneTerm) => void) {}
+
+  next({ worker, what }: RecordedTerm): void {
+    const held = this.#held.get(worker);
+    if (what === 'begun') {
+      const until = new Subject<'revoked'>();
+      this.#held.set(worker, until);
+      this.begin(new LaneTerm(worker, until));
+    } else if (what === 'revoked') {
+      held?.next('revoked');
+    } else {
+      held?.complete();
+    }
+  }
 }
 
 /** The recorded runs, as the replay starts them again. */

@@ -3,6 +3,7 @@ import {
   type Command,
   constant,
   reconcile,
+  reconcileSettings,
   type ReconcileConfig,
   type Reconciler,
   RetryError,
@@ -11,6 +12,8 @@ import {
   type Trigger,
 } from 'kreconciler/operators';
 import { journal, replay, toMarbles, type VirtualClock, virtualTime } from 'kreconciler/testing';
+import { reconcileTerms } from '../../../operators/reconcile-terms.js';
+import { LaneTerm } from '../../../operators/tenure.js';
 import { NEVER, of, Subject, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
@@ -268,6 +271,132 @@ describe('replay', () => {
     const again = await replay(lines, { config: { backoff: constant(250) } });
     expect(kinds(again.steps)).toEqual(kinds(steps));
     expect(again.diagram).toMatch(/paused .*\nresumed .*= the loop/su);
+  });
+
+  describe('should find when shards came and went', () => {
+    /** A shard for ids that begin with a, one for those with b; a run takes 10 ms for each letter of its id. */
+    type Act = string | { readonly shard: number; readonly what: 'begun' | 'revoked' | 'lost' };
+    const a = (what: 'begun' | 'revoked' | 'lost'): Act => ({ shard: 0, what });
+    const b = (what: 'begun' | 'revoked' | 'lost'): Act => ({ shard: 1, what });
+    it.each<[string, [number, Act][]]>([
+      [
+        'what is not owned',
+        [
+          [0, 'apple'],
+          [10, a('begun')],
+          [20, 'apple'],
+          [30, 'banana'],
+          [40, b('begun')],
+          [200, 'banana'],
+        ],
+      ],
+      [
+        'a move that nothing shows but the next event',
+        [
+          [0, a('begun')],
+          [0, 'apple'],
+          [300, a('revoked')],
+          [310, 'apple'],
+          [320, a('begun')],
+          [330, 'apple'],
+        ],
+      ],
+      [
+        'a move of what is ready and waits, and of a run that ends',
+        [
+          [0, a('begun')],
+          [0, b('begun')],
+          [0, 'avocado'],
+          [0, 'apple'],
+          [10, 'bean'],
+          [20, a('revoked')],
+          [300, a('begun')],
+          [310, 'apple'],
+        ],
+      ],
+      [
+        'a mark that its run leaves',
+        [
+          [0, a('begun')],
+          [0, 'apple'],
+          [10, 'apple'],
+          [20, a('revoked')],
+          [500, 'apple'],
+        ],
+      ],
+      [
+        'a run that fails while its shard moves',
+        [
+          [0, a('begun')],
+          [0, 'a!'],
+          [5, a('revoked')],
+          [300, a('begun')],
+          [310, 'a!'],
+        ],
+      ],
+      [
+        'a run that goes beyond the grace',
+        [
+          [0, a('begun')],
+          [0, 'a'.repeat(30)],
+          [0, 'apple'],
+          [5, a('revoked')],
+          [600, a('begun')],
+          [610, 'apple'],
+        ],
+      ],
+      [
+        'a term that was lost, while the other shard goes on',
+        [
+          [0, a('begun')],
+          [0, b('begun')],
+          [0, 'avocado'],
+          [0, 'apple'],
+          [0, 'banana'],
+          [20, a('lost')],
+          [40, a('begun')],
+          [50, 'apple'],
+        ],
+      ],
+    ])('%s', async (_, acts) => {
+      const settings = reconcileSettings({
+        workerCount: 2,
+        workerHasher: (id) => id.charCodeAt(0) - 97,
+        shutdownGrace: 100,
+        maxItemRetries: 0,
+      });
+      const lines: string[] = [];
+      const steps = await virtualTime(async (clock) => {
+        const [inputs, terms, seen] = [new Subject<Trigger | LaneTerm>(), new Map<number, Subject<'revoked'>>(), [] as Step[]];
+        const reconciler: Reconciler = async (id) => {
+          await clock.sleep(id.length * 10);
+          if (id.endsWith('!')) throw new Error('no');
+          return id === 'bean' ? { requeueDelay: 100 } : {};
+        };
+        const loop = inputs
+          .pipe(reconcileTerms(reconciler, { ...settings, scheduler: clock.scheduler }))
+          .subscribe((step) => seen.push(step));
+        for (const [at, act] of acts) {
+          await clock.advance(at - clock.now());
+          if (typeof act === 'string') inputs.next({ id: act });
+          else if (act.what === 'revoked') terms.get(act.shard)?.next('revoked');
+          else if (act.what === 'lost') terms.get(act.shard)?.complete();
+          else {
+            terms.set(act.shard, new Subject());
+            inputs.next(new LaneTerm(act.shard, terms.get(act.shard)!));
+          }
+        }
+        await clock.advance(1000);
+        loop.unsubscribe();
+        return seen;
+      });
+      of(...steps)
+        .pipe(journal({ shutdownGrace: 100, maxItemRetries: 0 }))
+        .subscribe((line) => lines.push(line));
+      const words = (all: readonly Step[]): string[] =>
+        all.map((step) => `${step.at} ${step.worker} ${step.kind} ${step.id} ${'reason' in step ? step.reason : ''}`);
+      expect(words((await replay(lines)).steps)).toEqual(words(steps));
+    });
   });
 
   it('should give malformed commands again, and those for ids without a lane', async () => {
