@@ -1,4 +1,4 @@
-import type { Known } from './step-laws.js';
+import type { Known } from './known.js';
 
 export interface PlaceLimits {
   readonly workerConcurrency: number;
