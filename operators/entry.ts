@@ -89,6 +89,11 @@ export class Entry implements LinkedListNode<Entry>, IdNode<Entry>, ReadyItem {
     return this.special?.isForced === true;
   }
 
+  /** An event that says something new has come since its run began (W7). */
+  get isSuperseded(): boolean {
+    return (this.dirty !== undefined && this.dirty.priority >= 0) || this.special?.hasDiscardedMark === true;
+  }
+
   /** Its specialties, made if there are none. */
   get of(): Special {
     return (this.special ??= new Special(this));

@@ -480,6 +480,24 @@ describe('W7: superseded', () => {
     expect(rig.told('dropped')).toEqual(['dropped apple retries']);
   });
 
+  test('W7 should not abort the run that an event has made, though it came before the one before was called', () => {
+    const signals: AbortSignal[] = [];
+    const rig: Rig = new Rig(
+      (_, { superseded }) => {
+        signals.push(superseded);
+        return signals.length === 1 ? undefined : NEVER;
+      },
+      {},
+      ({ kind }) => {
+        if (kind === 'started' && signals.length === 0) rig.trigger('apple');
+      },
+    );
+    rig.trigger('apple');
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, false]);
+    rig.trigger('apple');
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
+  });
+
   test('W7 should not abort a run for what came before it, or for another id', () => {
     const signals: Record<string, AbortSignal> = {};
     const rig: Rig = new Rig(
