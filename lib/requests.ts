@@ -38,7 +38,12 @@ export class Requests {
           reject(error);
         },
       });
-      send(trigger);
+      try {
+        send(trigger);
+      } catch (error) {
+        end();
+        throw error;
+      }
     });
     return waited;
   }

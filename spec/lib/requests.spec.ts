@@ -153,6 +153,15 @@ describe('Controller.reconcile', () => {
     expect(kinds('pear')).toEqual([]);
   });
 
+  it('should listen to its signal no longer once it was refused', async () => {
+    const { controller } = controlled(nothing, { never: NEVER });
+    const { signal } = new AbortController();
+    const add = vi.spyOn(signal, 'addEventListener');
+    const remove = vi.spyOn(signal, 'removeEventListener');
+    await expect(controller.reconcile('apple', { signal })).rejects.toThrow('does not lead');
+    expect(remove.mock.calls).toEqual(add.mock.calls);
+  });
+
   it('should run next, past the pause after a failure, if it is forced', async () => {
     let failures = 1;
     const reconciler = (): void => {
