@@ -9,6 +9,7 @@ import { concat, lastValueFrom, map, NEVER, type Observable, of, Subject, throwE
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import winston from 'winston';
 import {
+  constant,
   type Command,
   type Config,
   Controller,
@@ -182,6 +183,72 @@ describe('lib/README.md', () => {
     expect([...succeeded].sort()).toEqual(['db', 'web']);
     stop.abort();
     await running;
+  });
+
+  it('should show a handler that creates something, and answers when it is there', async () => {
+    const store = new Map<string, unknown>();
+    const made: string[] = [];
+    const controller = new Controller(
+      { ...QUIET, maxItemRetries: 0, maxReconcileTime: 0, shutdownGrace: 0 },
+      (id) => {
+        if (id === 'slow') return NEVER;
+        if (!store.has(id) || id === 'bad') throw new Error('it does not work');
+        made.push(id);
+        return undefined;
+      },
+      { never: NEVER },
+    );
+    const stop = new AbortController();
+    const running = controller.run(stop.signal);
+    const save = (id: string, wanted: unknown) => Promise.resolve(void store.set(id, wanted));
+    const { put } = (await ran('rest', { controller, save }, ['put'])) as { put: (id: string, request: Request) => Promise<Response> };
+    const request = () => new Request('http://localhost/', { method: 'PUT', body: '{"size":3}' });
+    const answered = async (response: Response): Promise<unknown> => [response.status, await response.json()];
+    expect(await answered(await put('web', request()))).toEqual([201, { id: 'web' }]);
+    expect([made, store.get('web')]).toEqual([['web'], { size: 3 }]);
+    expect(await answered(await put('bad', request()))).toEqual([502, { error: 'it does not work' }]);
+    vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => AbortSignal.abort(new DOMException('late', 'TimeoutError')));
+    expect(await answered(await put('slow', request()))).toEqual([202, { error: 'late' }]);
+    stop.abort();
+    await running;
+  });
+
+  it('should show a maintenance window and a circuit breaker that do not resume each other', async () => {
+    vi.setSystemTime(new Date(2026, 0, 1, 1, 58));
+    const changes = new Subject<string>();
+    let isBroken = true;
+    const controller = new Controller(
+      { ...QUIET, backoff: constant(1_000), delayResolution: 1_000 },
+      () => {
+        if (isBroken) throw new Error('no connection');
+      },
+      { changes },
+    );
+    const told: string[] = [];
+    controller.steps.subscribe((step) => {
+      if (step.id === '') told.push(`${new Date(step.at).toTimeString().slice(0, 8)} ${step.kind}${'why' in step ? `: ${step.why}` : ''}`);
+    });
+    const stop = new AbortController();
+    const running = ran('reasons', { controller, signal: stop.signal });
+    await vi.advanceTimersByTimeAsync(500);
+    for (const id of ['a', 'b', 'c', 'd', 'e']) changes.next(id);
+    await vi.advanceTimersByTimeAsync(90_000);
+    isBroken = false;
+    await vi.advanceTimersByTimeAsync(2 * 3_600_000);
+    expect(told).toEqual([
+      '01:58:00 paused: too many failures',
+      '01:58:30 resumed',
+      '01:58:30 paused: too many failures',
+      '01:59:00 resumed',
+      '01:59:00 paused: too many failures',
+      '01:59:30 resumed',
+      '01:59:30 paused: too many failures',
+      '03:00:00 resumed',
+    ]);
+    expect(controller.inspect().ids).toEqual([]);
+    stop.abort();
+    await running;
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   it('should show what it is doing right now', async () => {

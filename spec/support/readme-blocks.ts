@@ -39,6 +39,7 @@ const TAKEN_FOR_GRANTED = `
     const consumer: { messages(): AsyncIterable<Message> };
     const owned: all.Shards;
     const messagesOf: (subject: string, signal: AbortSignal) => AsyncIterable<engine.Trigger>;
+    const save: (id: string, wanted: unknown) => Promise<void>;
     const userOf: (request: Request) => Promise<{ isOnCall: boolean } | undefined>;
     const isReady: (node: { serviceIds: string[] }) => boolean;
     const alert: (id: string, reason: string) => void;
