@@ -1,3 +1,5 @@
+import { isDelay } from './check.js';
+
 const TERMINAL = Symbol.for('kreconciler.terminal');
 
 /** How many links of a `cause` chain are looked at; it may be circular. */
@@ -56,11 +58,6 @@ export function isTerminal(error: unknown): boolean {
 /** Whether `error`, or one in its `cause` chain, is `reason`. */
 export function isCausedBy(error: unknown, reason: unknown): boolean {
   return lookUp(error, (link) => link === reason || undefined) ?? false;
-}
-
-/** Whether `value` is a number of ms that can be waited for: finite and >= 0. */
-export function isDelay(value: unknown): value is number {
-  return typeof value === 'number' && value >= 0 && value < Infinity;
 }
 
 /** User code throws anything: primitives, proxies, circular causes, getters that throw. None of it may end the loop. */

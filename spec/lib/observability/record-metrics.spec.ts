@@ -1,5 +1,5 @@
 import { metrics } from '@opentelemetry/api';
-import { concat, from, NEVER, Observable, of, Subject, throwError, VirtualTimeScheduler } from 'rxjs';
+import { concat, from, NEVER, Observable, type ObservableInput, type Observer, of, Subject, throwError, VirtualTimeScheduler } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { recordMetrics, type RecordMetricsConfig } from 'kreconciler';
 import { type Command, reconcile, type Reconciler, type Result, type Step, TerminalError } from 'kreconciler/operators';
@@ -375,7 +375,9 @@ describe('the gauges of recordMetrics', () => {
   });
 
   it('should hear of the lead from an Observable of another copy of rxjs, wherever that keeps its Observable side', async () => {
-    const leading = { subscribe: of(true).subscribe.bind(of(true)), pipe: of(true).pipe.bind(of(true)) } as Observable<boolean>;
+    // Without the symbol that our copy looks for.
+    const foreign: unknown = { subscribe: (observer: Observer<boolean>) => of(true).subscribe(observer), pipe: () => foreign };
+    const leading = foreign as ObservableInput<boolean>;
     const { events, collect } = measured(() => undefined, {}, { leading });
     events.next('a');
     expect(total(await collect(), 'kreconciler_leader')).toBe(1);
