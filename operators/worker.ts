@@ -41,7 +41,6 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
   readonly #shutdown: Shutdown;
   /** The terms in which it runs, if it does not always. */
   readonly tenure: Tenure | undefined;
-  readonly #broken: (error: Error) => void;
   /** Turns that are going on, and such as have ended, to be used again. */
   readonly #periods = new Set<BusyPeriod>();
   readonly #spare: BusyPeriod[] = [];
@@ -55,7 +54,6 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
   readonly #deferred: (() => void)[] = [];
   /** When the last run ended, if the clock has not been read since: then the next one starts at this, and saves a reading. */
   #endedAt = NaN;
-  #failure: Error | undefined;
 
   constructor(
     readonly reconciler: Reconciler,
@@ -67,7 +65,6 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     this.trampoline = trampoline;
     this.Context = Context;
     this.#places = places;
-    this.#broken = stopLoop;
     this.#clock = delays.clock;
     const arm = (tick: Tick<Entry>): (() => void) => {
       const disarmed = new Subject<void>();
@@ -76,8 +73,11 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
         disarmed.next();
       };
     };
+    /** The order has broken its rules (P4). It stops the loop, so it waits until the state is whole again. */
     const broken = (error: Error): void => {
-      this.#failure = error;
+      trampoline.ask(() => {
+        stopLoop(error);
+      });
     };
     this.queue = new Queue(worker, settings, trampoline, arm, commands.pauses, broken, delays.clock);
     this.tenure = inTerms?.(this);
@@ -157,7 +157,6 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     const entry = this.queue.start(Number.isNaN(endedAt) ? this.now() : endedAt);
     if (entry === undefined) this.freePlace();
     else if (!this.#isAsked) this.#ask();
-    if (this.#failure !== undefined) this.#break();
     return entry;
   }
 
@@ -293,7 +292,6 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
 
   /** What has changed may let something start, or be the end. */
   go(): void {
-    if (this.#failure !== undefined) this.#break();
     if (this.#isAsked || !this.#ask()) this.trampoline.flush();
     this.look();
   }
@@ -326,15 +324,6 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
 
   #cutOff(): CutRun[] {
     return Array.from(this.#periods, (period) => period.cutOff()).filter((cut) => cut !== undefined);
-  }
-
-  /** The order has broken its rules (P4). Told when the state is whole again: it stops the loop. */
-  #break(): void {
-    const error = this.#failure as Error;
-    this.#failure = undefined;
-    this.trampoline.flush(() => {
-      this.#broken(error);
-    });
   }
 
   /** While a failure is being noted, `work` waits until that is done. */

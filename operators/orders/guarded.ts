@@ -1,3 +1,4 @@
+import { check } from '../check.js';
 import { shown } from '../shown.js';
 import type { ReadyItem, ReadyQueue } from './ready-queue.js';
 
@@ -7,6 +8,9 @@ export class Guarded implements ReadyQueue {
   /** How many items stand in it, and how many runs that it began are on. */
   #standing = 0;
   #begun = 0;
+  /** It is at work, and asks users: what they do meanwhile it hears of when it is done. */
+  #isAsked = false;
+  readonly #waiting: (() => void)[] = [];
 
   /**
    * @param stands - whether an item was pushed, and neither given nor removed since
@@ -17,17 +21,18 @@ export class Guarded implements ReadyQueue {
     readonly stands: (item: ReadyItem) => boolean,
     readonly broken: (why: string, cause?: unknown) => void,
   ) {
-    this.#order = this.#asked('it could not be made', order);
+    this.#order = this.#asked('it could not be made', () => checked(order()));
   }
 
   push(item: ReadyItem): void {
     this.#standing++;
-    this.#asked('it threw', () => this.#order?.push(item));
+    this.#tell(() => this.#order?.push(item));
   }
 
   shift(): ReadyItem | undefined {
-    if (this.#standing === 0) return undefined;
+    if (this.#standing === 0 || this.#isAsked) return undefined;
     const item = this.#asked('it threw', () => this.#order?.shift());
+    this.#hear();
     if (this.#order === undefined) return undefined;
     if (item === undefined) {
       if (this.#begun === 0) this.#break(`\`shift\` gave nothing, though ${String(this.#standing)} items are there and none of them runs`);
@@ -44,12 +49,12 @@ export class Guarded implements ReadyQueue {
 
   remove(item: ReadyItem): void {
     this.#standing--;
-    this.#asked('it threw', () => this.#order?.remove(item));
+    this.#tell(() => this.#order?.remove(item));
   }
 
   ended(item: ReadyItem): void {
     this.#begun--;
-    this.#asked('it threw', () => this.#order?.ended(item));
+    this.#tell(() => this.#order?.ended(item));
   }
 
   /** Only asked so that somebody may look: what it throws breaks nothing. */
@@ -61,12 +66,25 @@ export class Guarded implements ReadyQueue {
     }
   }
 
+  #tell(news: () => void): void {
+    if (this.#isAsked) this.#waiting.push(news);
+    else this.#asked('it threw', news);
+    this.#hear();
+  }
+
+  #hear(): void {
+    while (!this.#isAsked && this.#waiting.length > 0) this.#asked('it threw', this.#waiting.shift() as () => void);
+  }
+
   #asked<T>(why: string, ask: () => T): T | undefined {
+    this.#isAsked = true;
     try {
       return ask();
     } catch (error) {
       this.#break(why, error);
       return undefined;
+    } finally {
+      this.#isAsked = false;
     }
   }
 
@@ -74,4 +92,12 @@ export class Guarded implements ReadyQueue {
     this.#order = undefined;
     this.broken(why, cause);
   }
+}
+
+/** @throws TypeError if it is no queue */
+function checked(queue: ReadyQueue): ReadyQueue {
+  const { push, shift, remove, ended } = Object(queue) as Partial<ReadyQueue>;
+  const isQueue = [push, shift, remove, ended].every((method) => typeof method === 'function');
+  check('order', queue, 'a function that returns a ReadyQueue', isQueue);
+  return queue;
 }

@@ -345,6 +345,8 @@ describe('P4: an order that breaks its rules', () => {
       },
       /it could not be made/,
     ],
+    ['is none', () => undefined as unknown as ReadyQueue, /it could not be made/],
+    ['comes later', () => Promise.resolve(made()) as unknown as ReadyQueue, /it could not be made/],
     [
       'throws when it is pushed to',
       () => ({
@@ -389,8 +391,8 @@ describe('P4: an order that breaks its rules', () => {
   };
 
   it.each(broken)('P4 should end the loop in good order by an error that says so, if it %s', async (_, order, message) => {
-    for (const workerConcurrency of [1, 3]) {
-      const rig: Rig = new Rig(() => Promise.resolve(), { order, workerConcurrency });
+    for (const limits of [{}, { workerConcurrency: 3 }, { concurrency: 1 }, { workerConcurrency: 3, concurrency: 2 }]) {
+      const rig: Rig = new Rig(() => Promise.resolve(), { order, ...limits });
       rig.trigger('one', 'two');
       await rig.clock.pass(100);
       expect((rig.end as { error: Error }).error.message).toMatch(message);
