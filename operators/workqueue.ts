@@ -340,6 +340,7 @@ export class Workqueue {
     else this.#count(entry);
     this.#makeReady(entry, 'event', at);
     this.tell(entry, { kind: 'enqueued', id, worker: this.worker, at, reason: 'event', trigger });
+    this.#ready.push(entry);
   }
 
   /** An event for a paused id: a mark that counts as the event of an idle id does (C1). */
@@ -359,9 +360,11 @@ export class Workqueue {
   /** An event for an id that will run anyway, or may not run yet. */
   #merge(entry: Entry, trigger: Trigger, demand: Demand, at: number, isPaused = false): Entry | undefined {
     const { state } = entry;
+    // First, for the same reason.
+    this.tell(entry, { kind: 'merged', id: trigger.id, worker: this.worker, at, trigger });
     if (state === 'ready') {
-      if (entry.asked !== demand) this.#ready.askAgain(entry, demand, at);
       if (trigger.force === true) this.#ready.force(entry);
+      if (entry.asked !== demand) this.#ready.askAgain(entry, demand, at);
     } else if (state === 'waiting' && !isPaused && (entry.hasFailed || entry.counts === 'waiting')) {
       entry.asked = merged(entry.asked, demand);
       // One that asked to run again, and rests until then, does so sooner; a retry waits for none that says nothing new (W8).
@@ -370,7 +373,6 @@ export class Workqueue {
       this.#mark(entry, demand);
       if (trigger.force === true) entry.of.isForced = true;
     }
-    this.tell(entry, { kind: 'merged', id: trigger.id, worker: this.worker, at, trigger });
     return state === 'running' && demand.priority >= 0 ? entry : undefined;
   }
 
@@ -436,14 +438,15 @@ export class Workqueue {
     this.#unwait(entry);
     this.#makeReady(entry, reason, at);
     this.tell(entry, { kind: 'enqueued', id: entry.id, worker: this.worker, at, reason });
+    this.#ready.push(entry);
   }
 
+  /** It is to be told, and only then to be pushed: an order may ask users, and what they do must come after it. */
   #makeReady(entry: Entry, reason: Reason, at: number): void {
     entry.state = 'ready';
     entry.reason = reason;
     entry.since = at;
     this.#readyCount++;
-    this.#ready.push(entry);
   }
 
   #whyDropped(entry: Entry, failures: number, { failure, error }: Failed): Dropped['reason'] | undefined {

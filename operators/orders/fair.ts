@@ -54,7 +54,8 @@ class FairQueue implements ReadyQueue {
   readonly #shares = new Map<string, Share>();
   /** The keys that may run something, each once, the next one first. */
   readonly #round = new LinkedList<Share>();
-  readonly #running = new Map<ReadyItem, Share>();
+  /** Of all that are ready or run. By item: users may change their mind about the key of an id. */
+  readonly #shareOf = new Map<ReadyItem, Share>();
 
   constructor(
     readonly keyOf: (id: string) => string,
@@ -66,6 +67,7 @@ class FairQueue implements ReadyQueue {
     const key = this.keyOf(item.id);
     let share = this.#shares.get(key);
     if (share === undefined) this.#shares.set(key, (share = new Share(key, this.within())));
+    this.#shareOf.set(item, share);
     share.items.push(item);
     share.ready++;
     share.isHeld = false;
@@ -83,7 +85,6 @@ class FairQueue implements ReadyQueue {
       }
       share.ready--;
       share.running++;
-      this.#running.set(item, share);
       this.#settle(share);
       return item;
     }
@@ -91,17 +92,18 @@ class FairQueue implements ReadyQueue {
   }
 
   remove(item: ReadyItem): void {
-    const share = this.#shares.get(this.keyOf(item.id));
+    const share = this.#shareOf.get(item);
     if (share === undefined) return;
+    this.#shareOf.delete(item);
     share.items.remove(item);
     share.ready--;
     this.#settle(share);
   }
 
   ended(item: ReadyItem): void {
-    const share = this.#running.get(item);
+    const share = this.#shareOf.get(item);
     if (share === undefined) return;
-    this.#running.delete(item);
+    this.#shareOf.delete(item);
     share.items.ended(item);
     share.running--;
     share.isHeld = false;
@@ -109,7 +111,7 @@ class FairQueue implements ReadyQueue {
   }
 
   holds(item: ReadyItem): boolean {
-    const share = this.#shares.get(this.keyOf(item.id));
+    const share = this.#shareOf.get(item);
     return share !== undefined && (share.running >= this.concurrency || share.items.holds?.(item) === true);
   }
 
@@ -123,7 +125,7 @@ class FairQueue implements ReadyQueue {
   }
 }
 
-/** The key of an id, which is asked for again and again, whatever the user's function does. */
+/** The key of an id, whatever the user's function does. */
 function keyed(key: (id: string) => string): (id: string) => string {
   return (id) => {
     try {

@@ -1,5 +1,5 @@
-import { byPriority, fair, fifo, type ReadyItem, type ReadyQueue, type Reconciler, type Step } from 'kreconciler/operators';
-import { concat, ignoreElements, type Observable, throwError, timer } from 'rxjs';
+import { byPriority, type Command, fair, fifo, type ReadyItem, type ReadyQueue, type Reconciler, type Step } from 'kreconciler/operators';
+import { concat, ignoreElements, type Observable, Subject, throwError, timer } from 'rxjs';
 import { describe, expect, it, test } from 'vitest';
 import { NOTHING_LEFT, Rig } from '../../support/rig.js';
 
@@ -70,6 +70,51 @@ describe('W3: the order says who runs next', () => {
       return rig.told();
     };
     expect(told(fifo)).toEqual(told());
+  });
+});
+
+describe('W3: the key of an id is asked for by user code', () => {
+  test('W3 should let users change their mind about the key of an id that is ready', () => {
+    const commands = new Subject<Command>();
+    let tenant = 'acme';
+    const rig: Rig = new Rig(slow, { order: fair({ key: () => tenant, concurrency: 1 }), commands });
+    rig.trigger('web', 'mail', 'dns', 'proxy');
+    tenant = 'zoo';
+    commands.next({ kind: 'discard', id: 'mail' });
+    rig.events.next({ id: 'proxy', force: true });
+    rig.clock.advance(100);
+    expect(started(rig)).toEqual(['web', 'proxy', 'dns']);
+    expect(rig.end).toBeUndefined();
+    expect(rig.left).toEqual(NOTHING_LEFT);
+  });
+
+  const talks: [string, (rig: Rig, commands: Subject<Command>) => void, string[]][] = [
+    ['stops the loop', ({ stop }) => stop.next(), ['enqueued web', 'dropped web stopped']],
+    ['resets the loop', ({ reset }) => reset.next(), ['enqueued web', 'dropped web stopped']],
+    ['discards it', (_, commands) => commands.next({ kind: 'discard', id: 'web' }), ['enqueued web', 'dropped web discarded']],
+    ['pauses it', (_, commands) => commands.next({ kind: 'pause', id: 'web' }), ['enqueued web', 'paused web']],
+    ['triggers it', (rig) => rig.trigger('web'), ['enqueued web', 'merged web', 'started web', 'succeeded web']],
+    ['forces it', ({ events }) => events.next({ id: 'web', force: true }), ['enqueued web', 'merged web', 'started web', 'succeeded web']],
+    ['unsubscribes', ({ subscription }) => subscription.unsubscribe(), []],
+  ];
+  it.each(talks)('A2 should tell of an id that is ready before what follows, if the function for its key %s', (_, talk, told) => {
+    const commands = new Subject<Command>();
+    let isFirst = true;
+    const key = (): string => {
+      if (isFirst) {
+        isFirst = false;
+        talk(rig, commands);
+      }
+      return '';
+    };
+    const rig: Rig = new Rig(() => undefined, { order: fair({ key }), commands });
+    rig.trigger('web', 'mail');
+    rig.clock.advance(100);
+    expect(rig.told().filter((words) => words.includes(' web'))).toEqual(told);
+    expect(rig.end === undefined || rig.end === 'completed').toBe(true);
+    rig.events.complete();
+    commands.complete();
+    expect(rig.left.timers).toBe(0);
   });
 });
 
@@ -154,6 +199,21 @@ describe('W3, P4: an order that breaks its rules ends the loop in good order', (
       expect(rig.left.timers).toBe(0);
     });
   }
+
+  test('P4 should end the loop at once if it threw because of a reset', () => {
+    for (const method of ['shift', 'ended'] as const) {
+      const stack = new Stack();
+      const rig: Rig = new Rig(slow, { order: () => stack, concurrency: 1 });
+      rig.trigger('web', 'mail');
+      stack[method] = () => {
+        throw new Error('no');
+      };
+      rig.reset.next();
+      expect(rig.end).toMatchObject({
+        error: expect.objectContaining({ message: expect.stringContaining('it threw') as string }) as Error,
+      });
+    }
+  });
 
   test('P4 should end the loop if the order cannot be made', () => {
     const rig: Rig = new Rig(slow, {
