@@ -116,7 +116,7 @@ class Replica {
  * Replicas that share ids by shards, an etcd that is a stand-in, and a store that has fences. Everything else is real: Controllers, and the
  * adapter for etcd. All time is virtual, and all chance is of one seed.
  */
-export class ShardsWorld {
+class ShardsWorld {
   readonly clock = new VirtualScheduler();
   readonly random: Random;
   readonly etcd: EtcdStandIn;
