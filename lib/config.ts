@@ -51,7 +51,8 @@ export interface Config extends ReconcileConfig {
 export type Settings = ReconcileSettings & Config;
 
 /**
- * What a Controller does unless told otherwise.
+ * What a Controller does unless told otherwise. A part of a configuration will do, so it is seldom needed: what is spread is given, so that
+ * `backoff` does not follow another `delayResolution`, and `shards` are refused beside `workerCount`.
  *
  * @example
  * const config = { ...defaultConfig(), workerCount: 8 };

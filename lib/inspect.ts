@@ -35,7 +35,7 @@ export interface InspectedId {
   readonly lastError?: ErrorDescription & { readonly at: number };
   /**
    * Its last steps, oldest first, without their triggers; see `config.history`. Read when it is asked for, so it costs nothing before, and
-   * is no property of its own: a copy or JSON does not have it.
+   * it is not enumerable: a copy, JSON or `console.log` of the id does not show it.
    */
   readonly history: readonly Step[];
 }

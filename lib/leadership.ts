@@ -1,4 +1,5 @@
 import { BehaviorSubject, map, type Observable, type ObservableInput, Subject, Subscription } from 'rxjs';
+import { check } from '../operators/check.js';
 import type { Term } from './config.js';
 import { failed } from './describe-error.js';
 import { fromInput } from './from-input.js';
@@ -84,7 +85,15 @@ export class Leadership {
   }
 }
 
-/** Whatever is falsy, also what its type forbids, is not leading: of the two mistakes that is the harmless one. */
+/**
+ * Whatever is falsy, also what its type forbids, is not leading: of the two mistakes that is the harmless one. What else is no term is an
+ * error, for `{ leading: false }` must not lead.
+ *
+ * @throws TypeError if it says neither true, false nor a term
+ */
 function numbered(says: boolean | Term): HeldTerm | undefined {
-  return says ? { term: says === true ? undefined : says.term } : undefined;
+  if (!says) return undefined;
+  if (says === true) return { term: undefined };
+  check('leader', says, 'a source of true, false or { term }', typeof says.term === 'number');
+  return { term: says.term };
 }

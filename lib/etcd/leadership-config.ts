@@ -9,7 +9,7 @@ export interface LeadershipConfig extends EtcdConfig {
   /** What the keys begin with, for roles that may write only some. Default `'kreconciler/'`. */
   readonly prefix?: string | undefined;
   /**
-   * How long etcd waits for a sign of life, in ms, > 0; it counts in whole seconds, and by default in no less than two. It is
+   * How long etcd waits for a sign of life, in ms, >= 1_000; it counts in whole seconds, and by default in no less than two. It is
    * given a sign every quarter of that, and three quarters after the last one that was answered had been sent, all is given
    * up here. Default 8_000: who dies is followed within 9 s, and an etcd that is away for 4 s goes unnoticed.
    */
@@ -28,6 +28,8 @@ export function leadershipSettings(config: LeadershipConfig) {
   checkObject('config', config);
   const { name, prefix = 'kreconciler/', ttl = 8_000, retry = 2_000 } = config;
   checkInterval('ttl', ttl, A_WEEK);
+  // etcd counts in seconds, and so may whoever writes `ttl: 8`.
+  check('ttl', ttl, 'at least 1000 ms', ttl >= 1_000);
   const settings = etcdSettings({ ...config, deadline: config.deadline ?? Math.min(2_000, ttl / 4) });
   check('name', name, 'a non-empty string', typeof name === 'string' && name !== '');
   check('prefix', prefix, 'a string', typeof prefix === 'string');

@@ -12,7 +12,8 @@ export function idsQuery(query: URLSearchParams): InspectIdsConfig {
       state: (text('state') || undefined) as InspectIdsConfig['state'],
       search: text('search'),
       cursor: cursor === undefined ? undefined : idOf(cursor),
-      limit: limit === undefined ? undefined : Number(limit),
+      // What is no number is left as it came, so that it is told as it came.
+      limit: (limit !== undefined && /^\d+$/.test(limit) ? Number(limit) : limit) as number | undefined,
     });
   } catch (error) {
     throw new RefusedError(400, error instanceof TypeError ? error.message : 'Expected `cursor` to be the `next` of a page');

@@ -35,7 +35,7 @@ export function viewSettings(controllers: unknown, config: ViewConfig): ViewSett
   const isPath = typeof base === 'string' && base.startsWith('/') && !base.includes('//') && pathOf(base) === base;
   check('base', base, 'a path that begins with `/`, as it stands in an address', isPath);
   checkFunction('allow', allow);
-  check('hosts', hosts, 'an array of host names', Array.isArray(hosts) && hosts.every((host) => typeof host === 'string' && host !== ''));
+  check('hosts', hosts, 'an array of host names', Array.isArray(hosts) && hosts.every(isHost));
   return {
     prefix: base.replace(/\/$/, ''),
     controllers: byName(controllers),
@@ -55,6 +55,11 @@ function byName(controllers: unknown): ReadonlyMap<string, Viewed> {
     check(`controllers[${JSON.stringify(name)}]`, controller, 'a Controller', isViewed(controller));
   }
   return named as Map<string, Viewed>;
+}
+
+/** A name, or one with a port: what `Host` may say, so no address of a page. */
+function isHost(host: unknown): boolean {
+  return typeof host === 'string' && host !== '' && !/[\s/?#@\\]/.test(host);
 }
 
 function pathOf(base: string): string | undefined {

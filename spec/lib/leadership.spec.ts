@@ -144,6 +144,15 @@ describe('Leadership', () => {
       await run;
     });
 
+    it.each(['no', 1, {}, { leading: false }, { term: '7' }])('should make run reject for what is no term: %o', async (says) => {
+      const stream = counted(NEVER);
+      const { controller } = controlled(nothing, { stream: stream.source }, { leader: concat(of(says as unknown as Term), NEVER) });
+      await expect(controller.run(AbortSignal.timeout(1000))).rejects.toThrow(
+        'The leader source failed: Expected `leader` to be a source of true, false or { term }, got `',
+      );
+      expect(stream.subscribed()).toBe(0);
+    });
+
     it.each([
       [true, 1],
       [false, 0],

@@ -1,3 +1,4 @@
+import { check } from '../../../operators/check.js';
 import { describeError } from '../../describe-error.js';
 import type { LogFields, Logger, LogLevel } from './logger.js';
 
@@ -10,11 +11,13 @@ const LEVELS_SHOWN = 3;
  * Logs to the console, from `level` on (default `info`): the message, and the fields as one object behind it. A field that the
  * console would cut off as `[Object]` is written as JSON.
  *
+ * @throws TypeError if `level` is none
  * @example
  * new Controller({ observability: observability({ logger: consoleLogger('debug') }) }, reconciler, streams);
  */
 export function consoleLogger(level: LogLevel = 'info', bound: LogFields = {}): Logger {
   const least = LEVELS.indexOf(level);
+  check('level', level, 'one of debug, info, warn, error', least >= 0);
   const isEnabled = (at: LogLevel): boolean => LEVELS.indexOf(at) >= least;
   const log =
     (at: LogLevel) =>

@@ -296,6 +296,7 @@ describe('leadership by etcd, given nonsense', () => {
     [{ name: '' }, 'Expected `name` to be a non-empty string, got `` (string)'],
     [{ prefix: 5 }, 'Expected `prefix` to be a string, got `5` (number)'],
     [{ ttl: 0 }, 'Expected `ttl` to be a finite number of ms > 0, got `0` (number)'],
+    [{ ttl: 8 }, 'Expected `ttl` to be at least 1000 ms, got `8` (number)'],
     [{ retry: '1' }, 'Expected `retry` to be a finite number of ms > 0, got `1` (string)'],
     [{ deadline: Infinity }, 'Expected `deadline` to be a finite number of ms > 0, got `Infinity` (number)'],
     [{ fetch: {} }, 'Expected `fetch` to be a function, got `{}` (object)'],

@@ -26,6 +26,14 @@ describe('consoleLogger', () => {
   });
 });
 
+describe('a level of consoleLogger', () => {
+  it('should be refused if there is none of that name', () => {
+    expect(() => consoleLogger('warning' as 'warn')).toThrow(
+      new TypeError('Expected `level` to be one of debug, info, warn, error, got `warning` (string)'),
+    );
+  });
+});
+
 describe('the fields of consoleLogger', () => {
   const printed = (fields: object): string => {
     const write = vi.spyOn(console, 'info').mockReturnValue();

@@ -117,6 +117,17 @@ describe('GET api/NAME/ids', () => {
     expect(second).toEqual({ at: 1_000_000, ids: rows.slice(2), total: 3 });
   });
 
+  it.each([
+    ['x', '`x` (string)'],
+    ['', '`` (string)'],
+    ['-1', '`-1` (string)'],
+    ['0', '`0` (number)'],
+  ])('should say what came as the limit: %j', async (limit, came) => {
+    const { getJson } = viewed();
+    const error = `Expected \`limit\` to be an integer from 1 to 1000, got ${came}`;
+    expect(await getJson(`/api/orchard/ids?limit=${limit}`)).toEqual({ error });
+  });
+
   it('should filter by state and search', async () => {
     const { changes, controller, getJson } = viewed();
     changes.next('pear');
@@ -283,6 +294,7 @@ describe('view', () => {
     [undefined, { allow: true }, 'Expected `allow` to be a function, got `true` (boolean)'],
     [undefined, { hosts: 'a.example' }, 'Expected `hosts` to be an array of host names, got `a.example` (string)'],
     [undefined, { hosts: [5] }, 'Expected `hosts` to be an array of host names'],
+    [undefined, { hosts: ['https://a.example'] }, 'Expected `hosts` to be an array of host names, got `["https://a.example"]` (object)'],
   ])('should not take %j, %j', (controllers, config, message) => {
     const orchard = new Controller({}, () => undefined, {});
     expect(() => view((controllers === undefined ? { orchard } : controllers) as never, config as never)).toThrow(message);
