@@ -46,8 +46,10 @@ function idOf(event: string | Trigger): string {
   if (typeof event === 'string') return event;
   try {
     const id: unknown = event.id;
-    // Its lane reads it too, and could not say no.
+    // Its lane reads these too, and could not say no.
     Reflect.get(event, 'stream');
+    Reflect.get(event, 'priority');
+    Reflect.get(event, 'force');
     return typeof id === 'string' ? id : '';
   } catch {
     return '';

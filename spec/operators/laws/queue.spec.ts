@@ -211,15 +211,14 @@ describe('Q4: events that cannot be routed', () => {
     ['a circular object', circular],
     ['an object that cannot be read', unreadable],
     ['a revoked proxy', revoked()],
-    [
-      'an unreadable stream',
-      {
-        id: 'a',
-        get stream(): string {
-          throw new Error('no stream');
+    ...['stream', 'priority', 'force'].map((field): [string, unknown] => [
+      `an unreadable ${field}`,
+      Object.defineProperty({ id: 'a' }, field, {
+        get: () => {
+          throw new Error(`no ${field}`);
         },
-      },
-    ],
+      }),
+    ]),
   ])('Q4 should reject %s as an invalid id, and live on', (_, event) => {
     const rig: Rig = new Rig(() => undefined);
     rig.events.next(event as Trigger);
