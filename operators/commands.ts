@@ -42,7 +42,10 @@ export class Commands {
       checkCommand(value);
     } catch (error) {
       const id = idOf(value);
-      this.trampoline.emit({ kind: 'rejected', id, worker: this.#workerOf(id) ?? -1, at: this.#now(), reason: 'invalid_command', error });
+      // One that has no worker is no less malformed: it is one step in any case.
+      const routed = id === '' ? -1 : route(id, this.settings);
+      const worker = typeof routed === 'number' ? routed : -1;
+      this.trampoline.emit({ kind: 'rejected', id, worker, at: this.#now(), reason: 'invalid_command', error });
       return;
     }
     const { id } = value;
@@ -84,7 +87,6 @@ export class Commands {
 
   /** The lane of `id`; if it has none, a step says so. */
   #workerOf(id: string): number | undefined {
-    if (id === '') return undefined;
     const routed = route(id, this.settings);
     if (typeof routed === 'number') return routed;
     // No event asked for it, so there is no trigger.

@@ -327,6 +327,20 @@ describe('C4: commands that change nothing', () => {
     expect(rig.steps[0]?.worker).toBe(rig.steps[1]?.worker);
   });
 
+  test('C4 should reject a malformed command once, also for an id that has no worker', () => {
+    const workerHasher = (id: string): number => {
+      if (id === 'broken') throw new Error('no hash');
+      return id === 'elsewhere' ? -1 : 0;
+    };
+    const { rig, commands } = commanded(slow, { workerHasher });
+    for (const id of ['web', 'broken', 'elsewhere']) commands.next({ kind: 'stop', id } as unknown as Command);
+    expect(steps(rig, 'rejected').map(({ id, worker, reason }) => [id, worker, reason])).toEqual([
+      ['web', 0, 'invalid_command'],
+      ['broken', -1, 'invalid_command'],
+      ['elsewhere', -1, 'invalid_command'],
+    ]);
+  });
+
   it.each<[unknown, string, string]>([
     [undefined, '', 'Expected `command` to be an object, got `undefined`'],
     ['pause', '', 'Expected `command` to be an object, got `pause` (string)'],
