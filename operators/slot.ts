@@ -102,7 +102,9 @@ export class Slot implements Observer<unknown> {
 
 /** Iterable, but not of answers: an empty one would say nothing, and pass for done. */
 function isCollection(answer: unknown): boolean {
-  return ArrayBuffer.isView(answer) || /^\[object (Map|String)]$/.test(Object.prototype.toString.call(answer));
+  return (
+    ArrayBuffer.isView(answer) || /^\[object (Map|String|Headers|FormData|URLSearchParams)]$/.test(Object.prototype.toString.call(answer))
+  );
 }
 
 /** A teardown is user code; the loop goes on, whatever it throws (B1). */
