@@ -24,6 +24,8 @@ export class OwnedShards implements Ownership {
   readonly #owned = new Set<number>();
   /** The last term of each shard, which its last runs are in while it is let go of. */
   readonly #terms = new Map<number, number>();
+  /** By which grant a shard is held. One that is granted anew is not freed by the end of the grant before, not even in the same term. */
+  readonly #grants = new Map<number, object>();
   readonly #says = new BehaviorSubject<readonly number[]>([]);
   readonly #acquired = new Subject<readonly number[]>();
   readonly #changes = new Subject<ShardChange>();
@@ -73,7 +75,9 @@ export class OwnedShards implements Ownership {
 
   #grant(holding: Holding, begin: (term: LaneTerm) => void): void {
     const { shard, term } = holding;
-    const owned = (): boolean => this.#owned.has(shard) && this.#terms.get(shard) === term;
+    const grant = {};
+    const held = (): boolean => this.#grants.get(shard) === grant;
+    const owned = (): boolean => this.#owned.has(shard) && held();
     const end = (): void => {
       if (!owned()) return;
       this.#owned.delete(shard);
@@ -89,6 +93,8 @@ export class OwnedShards implements Ownership {
       };
       subscriber.add(() => {
         end();
+        if (!held()) return;
+        this.#grants.delete(shard);
         this.#changes.next({ kind: how, shard });
       });
       // First of all it is owned no more: streams are let go of by then, and nothing comes in once all is dropped.
@@ -108,12 +114,17 @@ export class OwnedShards implements Ownership {
         },
       });
     });
+    if (this.#grants.has(shard)) this.#changes.next({ kind: 'lost', shard });
+    this.#grants.set(shard, grant);
     this.#owned.add(shard);
     this.#terms.set(shard, term);
     this.#changes.next({ kind: 'acquired', shard });
     begin(new LaneTerm(shard, until));
     // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- it is taken in that call
-    if (!isTaken) end();
+    if (!isTaken) {
+      end();
+      this.#grants.delete(shard);
+    }
     if (!owned()) return;
     const shards = acquisition([shard], this.#shardOf);
     this.#tell();

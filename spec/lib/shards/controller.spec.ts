@@ -365,6 +365,20 @@ describe('A Controller of shards', () => {
     expect(member.held).toEqual([]);
   });
 
+  it('should own what is granted once more in the same term', async () => {
+    const granted = new Subject<Holding>();
+    const never = Object.assign(new Observable<'revoked'>(), { shard: 0, term: 1 });
+    const events = new Subject<string>();
+    const { controller, steps } = controlled(() => undefined, { events }, { shards: { count: COUNT, holdings: granted } });
+    void controller.run();
+    granted.next(never);
+    granted.next(never);
+    expect(controller.inspect()).toMatchObject({ leading: true, shards: { owned: [{ shard: 0, term: 1 }] } });
+    events.next(id0);
+    await controller.reconcile(id0);
+    expect(inWords(steps)).toEqual(['enqueued', 'started', 'succeeded', 'enqueued', 'started', 'succeeded']);
+  });
+
   it('should let go of a term for which the next one has come all the same', async () => {
     const held: string[] = [];
     const granted = new Subject<Holding>();
