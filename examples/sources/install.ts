@@ -19,6 +19,7 @@ export function install(recipe: string): void {
   const lock = join(folder, 'package-lock.json');
   const installed = join(folder, 'node_modules', '.installed-lock.json');
   if (!existsSync(lock) || (existsSync(installed) && readFileSync(installed).equals(readFileSync(lock)))) return;
+  console.warn(`Installs the client of ${recipe}, in ${join(folder, 'node_modules')}`);
   execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
   copyFileSync(lock, installed);
 }

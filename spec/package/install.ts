@@ -106,6 +106,9 @@ const typed = `
 
 try {
   const tarball = run('npm', 'pack', root, '--silent', '--pack-destination', project).trim();
+  // Installed clients of the examples have READMEs, too.
+  const foreign = run('tar', '-tzf', tarball).match(/^.*node_modules.*$/m)?.[0];
+  if (foreign !== undefined) throw new Error(`The package holds ${foreign}, which is not of it`);
   execFileSync('npx', ['attw', join(project, tarball), '--profile', 'node16'], { cwd: root, stdio: 'inherit' });
   write('package.json', JSON.stringify({ name: 'stranger', private: true }));
   const peers = [...Object.keys(peerDependencies), 'typescript', '@types/node'].map((peer) => `${peer}@${devDependencies[peer] ?? ''}`);

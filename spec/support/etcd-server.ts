@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, rmdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { freePort } from '../../examples/postgres/database.js';
 import { until } from './until.js';
 
@@ -90,6 +90,8 @@ function member(directory: string, name: string, client: number, peer: number, c
       server?.kill('SIGKILL');
       await ended();
       await rm(directory, { recursive: true, force: true });
+      // The folder of the cluster goes with its last member.
+      await rmdir(dirname(directory)).catch(() => undefined);
     },
   };
 }
