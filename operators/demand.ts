@@ -11,27 +11,33 @@ export interface Demand {
   readonly priority: number;
 }
 
-/** Makes demands of events. Nearly all of them are equal, so the last one is kept. */
+/** How many priorities are remembered. */
+const MOST = 1024;
+
+/** Makes demands of events. Those of one stream and one priority are equal, so one serves all of them. */
 export class Demands {
   #stream: string | undefined;
+  #streams = NO_STREAMS;
   #priority: number | undefined;
   #last: Demand = { streams: NO_STREAMS, priority: 0 };
+  /** By their priorities, the last ones of the same stream. */
+  readonly #known = new Map<number, Demand>();
 
   of(trigger: Trigger): Demand {
     const { stream, priority } = trigger;
-    return stream === this.#stream && priority === this.#priority ? this.#last : this.#make(trigger);
+    return stream === this.#stream && priority === this.#priority ? this.#last : this.#find(trigger);
   }
 
-  #make(trigger: Trigger): Demand {
-    const { stream, priority } = trigger;
-    const { streams } = this.#last;
-    const isKnown = stream === this.#stream;
+  #find(trigger: Trigger): Demand {
+    const { stream } = trigger;
+    const priority = priorityOf(trigger);
+    if (stream !== this.#stream) this.#streams = stream === undefined ? NO_STREAMS : [stream];
+    if (stream !== this.#stream || this.#known.size === MOST) this.#known.clear();
     this.#stream = stream;
-    this.#priority = priority;
-    return (this.#last = {
-      streams: isKnown ? streams : stream === undefined ? NO_STREAMS : [stream],
-      priority: priorityOf(trigger),
-    });
+    this.#priority = trigger.priority;
+    this.#last = this.#known.get(priority) ?? { streams: this.#streams, priority };
+    this.#known.set(priority, this.#last);
+    return this.#last;
   }
 }
 
