@@ -86,7 +86,9 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
       this.queue,
       () => this.isBusy,
       () => {
-        this.#giveUp();
+        this.#cutOff('The loop was stopped', () => {
+          this.queue.giveUp(this.now());
+        });
       },
       () => {
         this.#done.next();
@@ -181,14 +183,10 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
   }
 
   wake(tick: Tick<Entry>): void {
-    if (
-      this.defer(() => {
-        this.wake(tick);
-      })
-    )
-      return;
-    this.queue.wake(tick, this.now());
-    this.go();
+    this.#whenNoted(() => {
+      this.queue.wake(tick, this.now());
+      this.go();
+    });
   }
 
   release(entry: Entry): void {
@@ -198,35 +196,25 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
   }
 
   reset(): void {
-    if (
-      this.defer(() => {
-        this.reset();
-      })
-    )
-      return;
-    this.trampoline.hold(() => {
-      const at = this.now();
-      this.queue.reset(at);
-      const cuts = this.#cutOff();
-      for (const { entry, open } of cuts) this.queue.cut(entry, at, open);
-      for (const { end } of cuts) end(aborted('The term of this loop has ended'));
+    this.#whenNoted(() => {
+      this.#cutOff('The term of this loop has ended', (cuts) => {
+        const at = this.now();
+        this.queue.reset(at);
+        for (const { entry, open } of cuts) this.queue.cut(entry, at, open);
+      });
+      for (const { advance } of [...this.#periods]) this.trampoline.flush(advance);
+      this.trampoline.flush();
+      this.look();
     });
-    for (const { advance } of [...this.#periods]) this.trampoline.flush(advance);
-    this.trampoline.flush();
-    this.look();
   }
 
   stop(): void {
-    if (
-      this.#shutdown.isStopping ||
-      this.defer(() => {
-        this.stop();
-      })
-    )
-      return;
-    this.queue.close('stopped', this.now());
-    this.#shutdown.stop();
-    this.go();
+    this.#whenNoted(() => {
+      if (this.#shutdown.isStopping) return;
+      this.queue.close('stopped', this.now());
+      this.#shutdown.stop();
+      this.go();
+    });
   }
 
   /** Unsubscribed, or done. */
@@ -235,10 +223,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     this.#shutdown.cancel();
     this.#giveBack();
     for (const period of this.#periods) period.rest();
-    const cuts = this.#cutOff();
-    this.trampoline.hold(() => {
-      for (const { end } of cuts) end(aborted('The loop was unsubscribed'));
-    });
+    this.#cutOff('The loop was unsubscribed');
     this.tenure?.end();
   }
 
@@ -322,8 +307,13 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     return true;
   }
 
-  #cutOff(): CutRun[] {
-    return Array.from(this.#periods, (period) => period.cutOff()).filter((cut) => cut !== undefined);
+  /** Takes all runs out of hand; `note` says what becomes of them, and they hear of it once that is known. */
+  #cutOff(why: string, note?: (cuts: readonly CutRun[]) => void): void {
+    this.trampoline.hold(() => {
+      const cuts = Array.from(this.#periods, (period) => period.cutOff()).filter((cut) => cut !== undefined);
+      note?.(cuts);
+      for (const { end } of cuts) end(() => new DOMException(why, 'AbortError'));
+    });
   }
 
   /** While a failure is being noted, `work` waits until that is done. */
@@ -332,15 +322,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     return this.#isRecording;
   }
 
-  #giveUp(): void {
-    this.trampoline.hold(() => {
-      const cuts = this.#cutOff();
-      this.queue.giveUp(this.now());
-      for (const { end } of cuts) end(aborted('The loop was stopped'));
-    });
+  #whenNoted(work: () => void): void {
+    if (!this.defer(work)) work();
   }
-}
-
-function aborted(message: string): () => Error {
-  return () => new DOMException(message, 'AbortError');
 }
