@@ -49,6 +49,8 @@ export class StepsExpectation {
   readonly #ids: Readonly<Record<string, string>>;
   readonly #end: MarbleRow['end'];
   readonly #actual: ReadonlyMap<string, Values>;
+  /** What runs, once time has ended. */
+  readonly #running = new Set<string>();
   #actualEnd: MarbleRow['end'];
   #error: unknown;
 
@@ -81,6 +83,8 @@ export class StepsExpectation {
           steps.subscribe({
             next: ({ kind, id }) => {
               this.#actual.get(kind)?.push({ frame: scheduler.now(), symbol: id });
+              if (kind === 'started') this.#running.add(id);
+              else if (kind === 'succeeded' || kind === 'requeued' || kind === 'dropped') this.#running.delete(id);
             },
             error: (error: unknown) => {
               end('#', error);
@@ -130,6 +134,9 @@ export class StepsExpectation {
       `${' '.repeat(margin + diagram.columnOf(first))}^ first difference, at ${String(first)} ms`,
       ...(legend.toString() === '' ? [] : [`where ${legend.toString()}`]),
       ...(this.#actualEnd?.symbol === '#' ? [`# = ${String(this.#error)}`] : []),
+      ...(this.#running.size === 0
+        ? []
+        : [`${[...this.#running].join(', ')} still ran when time ended; for what takes a promise there is \`virtualTime\``]),
     ].join('\n');
   }
 }

@@ -137,6 +137,22 @@ describe('marbles', () => {
     ).toContain('first difference, at 10 ms');
   });
 
+  it('should say what still ran when time ended, for no promise settles in marbles', () => {
+    const test = marbles(({ hot, scheduler, expectSteps }) => {
+      expectSteps(hot('ab').pipe(reconcile((id) => (id === 'a' ? undefined : Promise.resolve()), { scheduler }))).toBe({ succeeded: 'ab' });
+    });
+    expect(messageOf(test)).toBe(
+      [
+        'Expected the steps',
+        'succeeded  ab',
+        'but they were',
+        'succeeded  a',
+        '            ^ first difference, at 1 ms',
+        'b still ran when time ended; for what takes a promise there is `virtualTime`',
+      ].join('\n'),
+    );
+  });
+
   it('should show both diagrams of steps, and mark the first frame that differs', () => {
     const test = marbles(({ hot, scheduler, expectSteps }) => {
       const events = hot('a-b', { a: 'web', b: 'database' });
