@@ -10,6 +10,8 @@ export interface CommandedLane {
   readonly queue: Workqueue;
   /** What has changed may let something start, or be the end. */
   go(): void;
+  /** Keeps `work` for later if nothing may change now, and says so. */
+  defer(work: () => void): boolean;
 }
 
 /** Obeys commands for a whole loop. What is paused is known here and not in lanes, which are born late (C4). */
@@ -64,6 +66,14 @@ export class Commands {
   }
 
   #obey(command: Command, id: string | undefined, worker: number): void {
+    for (const lane of this.#lanes) {
+      if (
+        lane.defer(() => {
+          this.#obey(command, id, worker);
+        })
+      )
+        return;
+    }
     const at = this.#now();
     const step = { id: id ?? '', worker, at };
     if (command.kind === 'discard') {

@@ -13,6 +13,7 @@ import type { ReadyItem, ReadyQueue } from './orders/ready-queue.js';
 export class ReadyIds {
   readonly #forced = new LinkedList<Entry>();
   readonly #order: ReadyQueue;
+  readonly #guarded: Guarded | undefined;
   /** The default order: it keeps the rules, knows no priorities, and need not know of ends. */
   readonly #isTrusted: boolean;
   /** How many items stand in the order. */
@@ -26,20 +27,26 @@ export class ReadyIds {
     broken: (why: string, cause?: unknown) => void,
   ) {
     this.#isTrusted = order === fifo;
-    this.#order = this.#isTrusted
-      ? order()
-      : new Guarded(
-          order,
-          (item) => this.#stands(item),
-          (why, cause) => {
-            this.#isBroken = true;
-            broken(why, cause);
-          },
-        );
+    if (!this.#isTrusted) {
+      this.#guarded = new Guarded(
+        order,
+        (item) => this.#stands(item),
+        (why, cause) => {
+          this.#isBroken = true;
+          broken(why, cause);
+        },
+      );
+    }
+    this.#order = this.#guarded ?? order();
   }
 
   get isEmpty(): boolean {
     return (this.#ordered === 0 && this.#forced.isEmpty) || this.#isBroken;
+  }
+
+  /** The order is at work, and may be asking users. What they do meanwhile must wait, for the order must not change under its hands. */
+  get isAsked(): boolean {
+    return this.#guarded?.isAsked === true;
   }
 
   push(entry: Entry): void {

@@ -167,6 +167,8 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     this.#endedAt = at;
     if (outcome.failure === undefined) this.queue.succeed(entry, outcome.requeueDelay, at);
     else this.fail(entry, outcome, at, false);
+    // A dirty id may have gone to an order that asks users.
+    if (this.#deferred.length > 0) this.#hear();
     // Last: whoever gets the place starts, and what has ended must be known by then.
     this.freePlace();
   }
@@ -179,7 +181,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     } finally {
       this.#isRecording = false;
     }
-    while (this.#deferred.length > 0) this.#deferred.shift()?.();
+    this.#hear();
   }
 
   wake(tick: Tick<Entry>): void {
@@ -259,6 +261,12 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
 
   #offer(event: string | Trigger): void {
     if (this.isClosed) return;
+    if (this.queue.isAsking) {
+      this.#deferred.push(() => {
+        this.#offer(event);
+      });
+      return;
+    }
     // What a step causes happens at its moment: to read the clock is the most expensive thing in the life of an event.
     const at = this.trampoline.last?.at ?? this.now();
     const superseded = this.queue.offer(typeof event === 'string' ? { id: event } : event, at);
@@ -277,6 +285,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
 
   /** What has changed may let something start, or be the end. */
   go(): void {
+    if (this.#deferred.length > 0) this.#hear();
     if (this.#isAsked || !this.#ask()) this.trampoline.flush();
     this.look();
   }
@@ -316,10 +325,16 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     });
   }
 
-  /** While a failure is being noted, `work` waits until that is done. */
+  /** While users are asked for what is to be noted, `work` waits until that is done. */
   defer(work: () => void): boolean {
-    if (this.#isRecording) this.#deferred.push(work);
-    return this.#isRecording;
+    const isAsking = this.#isRecording || this.queue.isAsking;
+    if (isAsking) this.#deferred.push(work);
+    return isAsking;
+  }
+
+  /** What users have said while they were asked. */
+  #hear(): void {
+    while (this.#deferred.length > 0 && !this.#isRecording && !this.queue.isAsking) this.#deferred.shift()?.();
   }
 
   #whenNoted(work: () => void): void {

@@ -120,6 +120,11 @@ export class Workqueue {
     return !this.#ready.isEmpty && !this.pauses.all;
   }
 
+  /** The order is at work: nothing may happen here before it is done. */
+  get isAsking(): boolean {
+    return this.#ready.isAsked;
+  }
+
   get entries(): Iterable<Readonly<Entry>> {
     return this.#entries.values();
   }

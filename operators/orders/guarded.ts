@@ -8,9 +8,8 @@ export class Guarded implements ReadyQueue {
   /** How many items stand in it, and how many runs that it began are on. */
   #standing = 0;
   #begun = 0;
-  /** It is at work, and asks users: what they do meanwhile it hears of when it is done. */
-  #isAsked = false;
-  readonly #waiting: (() => void)[] = [];
+  /** It is at work, and may be asking users. */
+  isAsked = false;
 
   /**
    * @param stands - whether an item was pushed, and neither given nor removed since
@@ -26,13 +25,12 @@ export class Guarded implements ReadyQueue {
 
   push(item: ReadyItem): void {
     this.#standing++;
-    this.#tell(() => this.#order?.push(item));
+    this.#asked('it threw', () => this.#order?.push(item));
   }
 
   shift(): ReadyItem | undefined {
-    if (this.#standing === 0 || this.#isAsked) return undefined;
+    if (this.#standing === 0 || this.isAsked) return undefined;
     const item = this.#asked('it threw', () => this.#order?.shift());
-    this.#hear();
     if (this.#order === undefined) return undefined;
     if (item === undefined) {
       if (this.#begun === 0) this.#break(`\`shift\` gave nothing, though ${String(this.#standing)} items are there and none of them runs`);
@@ -49,12 +47,12 @@ export class Guarded implements ReadyQueue {
 
   remove(item: ReadyItem): void {
     this.#standing--;
-    this.#tell(() => this.#order?.remove(item));
+    this.#asked('it threw', () => this.#order?.remove(item));
   }
 
   ended(item: ReadyItem): void {
     this.#begun--;
-    this.#tell(() => this.#order?.ended(item));
+    this.#asked('it threw', () => this.#order?.ended(item));
   }
 
   /** Only asked so that somebody may look: what it throws breaks nothing. */
@@ -66,25 +64,15 @@ export class Guarded implements ReadyQueue {
     }
   }
 
-  #tell(news: () => void): void {
-    if (this.#isAsked) this.#waiting.push(news);
-    else this.#asked('it threw', news);
-    this.#hear();
-  }
-
-  #hear(): void {
-    while (!this.#isAsked && this.#waiting.length > 0) this.#asked('it threw', this.#waiting.shift() as () => void);
-  }
-
   #asked<T>(why: string, ask: () => T): T | undefined {
-    this.#isAsked = true;
+    this.isAsked = true;
     try {
       return ask();
     } catch (error) {
       this.#break(why, error);
       return undefined;
     } finally {
-      this.#isAsked = false;
+      this.isAsked = false;
     }
   }
 

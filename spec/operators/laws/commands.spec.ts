@@ -327,6 +327,18 @@ describe('C4: commands that change nothing', () => {
     expect(rig.steps[0]?.worker).toBe(rig.steps[1]?.worker);
   });
 
+  test('C3 should discard the retry of a failure for which a backoff is being asked', async () => {
+    const commands = new Subject<Command>();
+    const backoff = (): number => {
+      commands.next({ kind: 'discard', id: 'web' });
+      return 10;
+    };
+    const rig: Rig = new Rig(() => Promise.reject(new Error('no')), { backoff, commands });
+    rig.trigger('web');
+    await rig.clock.pass(100);
+    expect(rig.told()).toEqual(['enqueued web', 'started web', 'requeued web', 'dropped web discarded']);
+  });
+
   test('C4 should reject a malformed command once, also for an id that has no worker', () => {
     const workerHasher = (id: string): number => {
       if (id === 'broken') throw new Error('no hash');

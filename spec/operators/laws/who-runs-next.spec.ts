@@ -118,6 +118,30 @@ describe('W3: the key of an id is asked for by user code', () => {
   });
 });
 
+describe('W3: what users do while their key function is asked', () => {
+  test('W3 should keep an order whole that is asked to take out what is forced or discarded while it takes another in', () => {
+    const commands = new Subject<Command>();
+    let talk = (): void => {};
+    const key = (): string => {
+      talk();
+      return '';
+    };
+    const rig: Rig = new Rig(slow, { order: fair({ key, within: byPriority() }), commands });
+    rig.trigger('running');
+    for (const id of ['forced', 'discarded', 'ordinary']) rig.events.next({ id, priority: 1 });
+    talk = () => {
+      talk = () => {};
+      rig.events.next({ id: 'forced', priority: 5, force: true });
+      commands.next({ kind: 'discard', id: 'discarded' });
+    };
+    rig.trigger('last');
+    rig.clock.advance(100);
+    expect(started(rig)).toEqual(['running', 'forced', 'ordinary', 'last']);
+    expect(rig.end).toBeUndefined();
+    expect(rig.left).toEqual(NOTHING_LEFT);
+  });
+});
+
 describe('W3, P4: an order that breaks its rules ends the loop in good order', () => {
   /** A stack, which is an order too. */
   class Stack implements ReadyQueue {
