@@ -32,15 +32,18 @@ export function view(
   const settings = viewSettings(controllers, config);
   const loops = new Map(Array.from(settings.controllers, ([name, controller]) => [name, new LoopView(name, controller)]));
   const document = new Document({ base: `${settings.prefix}/`, controllers: [...loops.keys()] });
-  return async (request) => {
+  const responseTo = async (request: Request): Promise<Response> => {
     try {
-      const response = await new Visit(request, settings, loops, document).answer(guard(request, settings.hosts));
-      if (request.method !== 'HEAD') return response;
-      await response.body?.cancel();
-      return new Response(null, response);
+      return await new Visit(request, settings, loops, document).answer(guard(request, settings.hosts));
     } catch (error) {
       return error instanceof RefusedError ? error.response : new RefusedError(500, 'This went wrong').response;
     }
+  };
+  return async (request) => {
+    const response = await responseTo(request);
+    if (request.method !== 'HEAD') return response;
+    await response.body?.cancel();
+    return new Response(null, response);
   };
 }
 

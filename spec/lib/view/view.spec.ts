@@ -326,9 +326,10 @@ describe('view', () => {
 
   it('should answer HEAD as GET, without a body', async () => {
     const { fetched } = viewed();
-    for (const path of ['', '/api/orchard', '/api/orchard/steps']) {
+    const wanted = { '': 200, '/api/orchard': 200, '/api/orchard/steps': 200, '/api/nowhere': 404, '/api/%': 400 };
+    for (const [path, status] of Object.entries(wanted)) {
       const response = await fetched(new Request(`${ORIGIN}/admin${path}`, { method: 'HEAD' }));
-      expect([response.status, await response.text()]).toEqual([200, '']);
+      expect([response.status, await response.text()]).toEqual([status, '']);
     }
   });
 
