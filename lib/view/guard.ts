@@ -20,8 +20,12 @@ export function guard(request: Request, hosts: ReadonlySet<string>): 'read' | 'c
 
 /** As the client says; an adapter may have made up the rest of the address. */
 function hostOf(request: Request): URL | undefined {
-  const host = request.headers.get('host') ?? new URL(request.url).host;
-  return /[\s/?#@\\]/.test(host) ? undefined : address(`http://${host}`);
+  return hostFrom(request.headers.get('host') ?? new URL(request.url).host);
+}
+
+/** A host, with or without a port, as all of them are compared. Nothing if it is none. */
+export function hostFrom(text: string): URL | undefined {
+  return /[\s/?#@\\]/.test(text) ? undefined : address(`http://${text}`);
 }
 
 /** A name that is ours, or no name at all: others could be made to point here (DNS rebinding). */

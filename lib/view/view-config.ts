@@ -1,5 +1,6 @@
 import { check, checkFunction, checkObject } from '../../operators/check.js';
 import type { Action } from './api.js';
+import { hostFrom } from './guard.js';
 import { isViewed, type Viewed } from './viewed.js';
 
 /** How a {@link view} behaves. */
@@ -40,7 +41,8 @@ export function viewSettings(controllers: unknown, config: ViewConfig): ViewSett
     prefix: base.replace(/\/$/, ''),
     controllers: byName(controllers),
     allow,
-    hosts: new Set(hosts.map((host) => host.toLowerCase())),
+    // As a request has it: without the port of http, and in ASCII.
+    hosts: new Set(hosts.map((host) => hostFrom(host)?.host ?? host)),
   };
 }
 
@@ -59,7 +61,7 @@ function byName(controllers: unknown): ReadonlyMap<string, Viewed> {
 
 /** A name, or one with a port: what `Host` may say, so no address of a page. */
 function isHost(host: unknown): boolean {
-  return typeof host === 'string' && host !== '' && !/[\s/?#@\\]/.test(host);
+  return typeof host === 'string' && hostFrom(host) !== undefined;
 }
 
 function pathOf(base: string): string | undefined {

@@ -79,6 +79,16 @@ describe('V2: who may change something', () => {
     },
   );
 
+  it.each([
+    ['plum.example:80', 'plum.example'],
+    ['plum.example:80', 'plum.example:80'],
+    ['Pflaume.Bäume.example', 'pflaume.xn--bume-loa.example'],
+  ])('V2 should know %s when it is called %s', async (name, host) => {
+    const { get } = viewed({ hosts: [name] });
+    expect(await status(get('', { host }))).toBe(200);
+    expect(await status(get('', { host: `${host}.evil.example` }))).toBe(403);
+  });
+
   it('V1 should change nothing by a GET, whatever it says', async () => {
     const { controller, fetched } = viewed(open);
     for (const action of ['run', 'pause', 'resume', 'discard']) {
