@@ -120,6 +120,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
           // A grace that begins by it is the loop's.
           this.trampoline.hold(() => {
             this.#shutdown.drain();
+            this.look();
           });
           subscriber.complete();
         },

@@ -217,6 +217,21 @@ describe('C2: a pause outlives failures, retries and terms', () => {
     expect(rig.left).toEqual(NOTHING_LEFT);
   });
 
+  test.each<[string, Command]>([
+    ['an id', { kind: 'pause', id: 'web' }],
+    ['the loop', { kind: 'pause' }],
+  ])(
+    'P1 should drop paused work at the end of the source if the commands that paused %s have completed, though nothing runs',
+    (_, command) => {
+      const rig: Rig = new Rig(slow, { commands: of(command) });
+      rig.trigger('web');
+      rig.events.complete();
+      expect(rig.told('merged', 'enqueued', 'dropped')).toEqual(['merged web', 'enqueued web', 'dropped web stopped']);
+      expect(rig.end).toBe('completed');
+      expect(rig.left).toEqual(NOTHING_LEFT);
+    },
+  );
+
   test('P1 should not wait for a paused id without work', () => {
     const { rig, pause } = commanded(slow);
     pause('web');
