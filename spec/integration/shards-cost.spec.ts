@@ -94,8 +94,8 @@ describe.runIf(onlyInIntegration)('what shards cost', () => {
       const asked = (await rate(20_000)) - others;
       const used = (sum(these, 'cpu') - cpu) / (performance.now() - since);
       console.log(`64 shards that idle: ${asked.toFixed(2)} transactions a second, ${(100 * used).toFixed(2)} % of a CPU`);
-      // One a second, each a bit sooner or later.
-      expect(asked).toBeLessThan(1.3);
+      // One a second, each a bit sooner or later; what others ask for varies, too.
+      expect(asked).toBeLessThan(1.5);
       expect(used).toBeLessThan(0.03);
       await stop(these);
     },
