@@ -457,7 +457,9 @@ export class Workqueue {
   #whyDropped(entry: Entry, failures: number, { failure, error }: Failed): Dropped['reason'] | undefined {
     const ending = this.#endingOf(entry);
     if (ending !== undefined) return ending;
-    if (failure !== 'superseded' && isTerminal(error)) return 'terminal';
+    // It is dirty, and only waits for the embargo to end (Q2, W7).
+    if (failure === 'superseded') return undefined;
+    if (isTerminal(error)) return 'terminal';
     if (failures > this.config.maxItemRetries) return 'retries';
     if (this.#waiting >= this.config.delayQueueSize) return 'delay_queue_full';
     return undefined;

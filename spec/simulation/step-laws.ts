@@ -237,7 +237,7 @@ export class StepLaws {
     known.due = step.at !== at || known.isForced ? undefined : { from: at + delay - setBack, to: at + delay + delayResolution };
     if (failure === undefined) known.rest = this.#restFrom(at, known);
     const waiting = [...this.#ids.values()].filter((other) => other.state === 'waiting' && other.worker === known.worker).length;
-    law('Q3: the waiting set is bounded', waiting <= delayQueueSize);
+    law('Q3: the waiting set is bounded', failure === 'superseded' || waiting <= delayQueueSize);
     law('A3: a failure beyond the budget is dropped', failure === undefined || step.attempt <= maxItemRetries + 1);
   }
 

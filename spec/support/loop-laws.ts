@@ -8,13 +8,14 @@ export function checkQueues(steps: readonly Step[], { workerQueueSize, delayQueu
   for (const step of steps) {
     const { kind, id, worker } = step;
     if (kind === 'rejected' && step.reason === 'full') expect(ready.of(worker).size).toBe(workerQueueSize);
-    if (kind === 'dropped' && step.reason === 'delay_queue_full') expect(waiting.of(worker).size).toBe(delayQueueSize);
+    if (kind === 'dropped' && step.reason === 'delay_queue_full') expect(waiting.of(worker).size).toBeGreaterThanOrEqual(delayQueueSize);
     if (kind === 'started' || kind === 'dropped') ready.of(worker).delete(id);
     if (kind === 'enqueued' || kind === 'dropped') waiting.of(worker).delete(id);
     if (kind === 'enqueued' && step.trigger !== undefined) ready.of(worker).add(id);
     if (kind === 'requeued') waiting.of(worker).add(id);
     expect(ready.of(worker).size).toBeLessThanOrEqual(workerQueueSize);
-    expect(waiting.of(worker).size).toBeLessThanOrEqual(delayQueueSize);
+    // One that gave way is dirty, and never refused (Q2, W7).
+    if (kind === 'requeued' && step.failure !== 'superseded') expect(waiting.of(worker).size).toBeLessThanOrEqual(delayQueueSize);
   }
 }
 

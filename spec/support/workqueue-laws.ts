@@ -70,7 +70,10 @@ export function brokenLaws(steps: readonly Step[], config: WorkqueueConfig, ende
       case 'requeued':
         law('A3: requeued, but not started', phase === 'started');
         Object.assign(life, { phase: 'requeued', due: step.at + step.delay });
-        law('Q3: waiting', all().filter((other) => other.phase === 'requeued').length <= config.delayQueueSize);
+        law(
+          'Q3: waiting',
+          step.failure === 'superseded' || all().filter((other) => other.phase === 'requeued').length <= config.delayQueueSize,
+        );
         if (step.failure === undefined) life.attempt = 0;
         else life.notBefore = step.at + config.delayResolution;
         break;

@@ -178,13 +178,15 @@ export class WorkqueueModel {
       this.#closing ??
       (id.discarded
         ? 'discarded'
-        : failure !== 'superseded' && this.isTerminal(error)
-          ? 'terminal'
-          : failures > this.config.maxItemRetries
-            ? 'retries'
-            : this.#tooManyWait()
-              ? 'delay_queue_full'
-              : undefined);
+        : failure === 'superseded'
+          ? undefined
+          : this.isTerminal(error)
+            ? 'terminal'
+            : failures > this.config.maxItemRetries
+              ? 'retries'
+              : this.#tooManyWait()
+                ? 'delay_queue_full'
+                : undefined);
     if (reason === undefined) this.#retry(name, id, { failure, error }, failures, embargo, at, ended, open);
     else {
       this.#tell('dropped', name, at, { ...ended, reason, failure, error });

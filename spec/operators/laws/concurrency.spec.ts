@@ -469,6 +469,29 @@ describe('W7: superseded', () => {
     checkAccounting(rig.steps);
   });
 
+  test('W7, Q2 should refuse no run that gave way, though as many ids wait as may', async () => {
+    let runs = 0;
+    const rig: Rig = new Rig(
+      (_, { superseded }) => {
+        if (++runs > 1) return undefined;
+        return new Promise<undefined>((__, reject) => {
+          superseded.addEventListener('abort', () => reject(superseded.reason as Error));
+        });
+      },
+      { delayQueueSize: 0 },
+    );
+    rig.trigger('apple');
+    await rig.clock.pass(3);
+    rig.trigger('apple');
+    await rig.clock.pass(100);
+    const requeued = rig.steps.find(({ kind }) => kind === 'requeued');
+    expect(requeued).toMatchObject({ failure: 'superseded', attempt: 1, delay: 10 });
+    expect(requeued).not.toHaveProperty('error');
+    expect(rig.starts('apple')).toEqual([0, 20]);
+    expect(rig.told('dropped')).toEqual([]);
+    checkAccounting(rig.steps);
+  });
+
   test('W7 should take any other error for a failure, superseded or not', async () => {
     const rig: Rig = new Rig(
       (_, { superseded }) =>
