@@ -29,13 +29,16 @@ export class RefusedError extends Error {
   constructor(
     readonly status: number,
     message: string,
+    readonly headers: Readonly<Record<string, string>> = {},
   ) {
     super(message);
   }
 
   get response(): Response {
     const refusal: Refusal = { error: this.message };
-    return json(refusal, this.status);
+    const response = json(refusal, this.status);
+    for (const [name, value] of Object.entries(this.headers)) response.headers.set(name, value);
+    return response;
   }
 }
 

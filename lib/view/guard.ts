@@ -10,7 +10,7 @@ export function guard(request: Request, hosts: ReadonlySet<string>): 'read' | 'c
   const host = hostOf(request);
   if (!isOurs(host, hosts)) throw new RefusedError(403, 'This server is not known by that name; see `hosts`');
   if (request.method === 'GET' || request.method === 'HEAD') return 'read';
-  if (request.method !== 'POST') throw new RefusedError(405, 'Expected GET or POST');
+  if (request.method !== 'POST') throw new RefusedError(405, 'Expected GET or POST', { allow: 'GET, HEAD, POST' });
   if (request.headers.get('x-kreconciler') !== '1') throw new RefusedError(403, 'Expected the header `x-kreconciler: 1`');
   if (!isSameOrigin(request.headers, host)) {
     throw new RefusedError(403, 'Expected a request from the same origin: an `Origin` that is equal to `Host`');

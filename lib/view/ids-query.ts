@@ -4,12 +4,12 @@ import { idOf } from './cursor.js';
 
 /** @throws RefusedError if the query is not what it has to be */
 export function idsQuery(query: URLSearchParams): InspectIdsConfig {
-  const text = (name: string): string | undefined => query.get(name) ?? undefined;
+  // An empty one is what a form sends for none.
+  const text = (name: string): string | undefined => query.get(name) || undefined;
   const [limit, cursor] = [text('limit'), text('cursor')];
   try {
     return checkInspectIds({
-      // An empty one is what a form sends for none.
-      state: (text('state') || undefined) as InspectIdsConfig['state'],
+      state: text('state') as InspectIdsConfig['state'],
       search: text('search'),
       cursor: cursor === undefined ? undefined : idOf(cursor),
       // What is no number is left as it came, so that it is told as it came.

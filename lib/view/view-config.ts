@@ -50,7 +50,7 @@ function byName(controllers: unknown): ReadonlyMap<string, Viewed> {
   if (isViewed(controllers)) return byName({ [controllers.config.name ?? 'default']: controllers });
   checkObject('controllers', controllers);
   const named = new Map(Object.entries(controllers as Record<string, unknown>));
-  check('controllers', controllers, 'a Controller, or a record of them by name', named.size > 0);
+  check('controllers', controllers, 'a Controller, or a record of them by name', named.size > 0 && !Array.isArray(controllers));
   for (const [name, controller] of named) {
     const isSegment = name !== '' && name !== '.' && name !== '..' && !/\p{Surrogate}/u.test(name);
     check('controllers', name, 'named by what can stand in an address', isSegment);

@@ -7,6 +7,11 @@ export type Viewed = Pick<
 >;
 
 export function isViewed(value: unknown): value is Viewed {
-  const { inspectIds, inspectId, config } = Object(value) as Partial<Record<keyof Viewed, unknown>>;
-  return typeof inspectIds === 'function' && typeof inspectId === 'function' && typeof config === 'object';
+  try {
+    const { inspectIds, inspectId, config } = Object(value) as Partial<Record<keyof Viewed, unknown>>;
+    return typeof inspectIds === 'function' && typeof inspectId === 'function' && typeof config === 'object';
+  } catch {
+    // What only inherits from one has none of its fields.
+    return false;
+  }
 }

@@ -119,7 +119,6 @@ describe('GET api/NAME/ids', () => {
 
   it.each([
     ['x', '`x` (string)'],
-    ['', '`` (string)'],
     ['-1', '`-1` (string)'],
     ['0', '`0` (number)'],
   ])('should say what came as the limit: %j', async (limit, came) => {
@@ -142,7 +141,13 @@ describe('GET api/NAME/ids', () => {
     expect(await getJson('/api/orchard/ids?state=&search=x')).toMatchObject({ ids: [], total: 0 });
   });
 
-  it.each(['state=asleep', 'limit=0', 'limit=x', 'limit=1001', 'limit=', 'cursor=%'])('should refuse %s', async (query) => {
+  it('should take what a form leaves empty for nothing', async () => {
+    const { changes, getJson } = viewed();
+    changes.next('pear');
+    expect(await getJson('/api/orchard/ids?state=&search=&cursor=&limit=')).toEqual(await getJson('/api/orchard/ids'));
+  });
+
+  it.each(['state=asleep', 'limit=0', 'limit=x', 'limit=1001', 'cursor=%'])('should refuse %s', async (query) => {
     const { get } = viewed();
     const response = await get(`/api/orchard/ids?${query}`);
     expect([response.status, await response.json()]).toEqual([400, { error: expect.stringMatching(/^Expected/) as string }]);
@@ -300,6 +305,17 @@ describe('view', () => {
     expect(() => view((controllers === undefined ? { orchard } : controllers) as never, config as never)).toThrow(message);
   });
 
+  it.each<[string, (orchard: Controller) => unknown]>([
+    ['a list', (orchard) => [orchard]],
+    ['what only inherits from one', (orchard) => Object.create(orchard) as unknown],
+    ['a record that only inherits them', (orchard) => Object.create({ orchard }) as unknown],
+  ])('should not take %s for a controller, nor for a record of them', (_, made) => {
+    const orchard = new Controller({}, () => undefined, {});
+    const message = 'Expected `controllers` to be a Controller, or a record of them by name, got ';
+    expect(() => view(made(orchard) as never)).toThrow(new RegExp(`^${message}`));
+    expect(() => view({ orchard: made(orchard) } as never)).toThrow('Expected `controllers["orchard"]` to be a Controller, got ');
+  });
+
   it('should answer with nothing that it does not list', async () => {
     const { get, post, fetched } = viewed({ allow: () => true });
     const paths = [
@@ -320,7 +336,7 @@ describe('view', () => {
     expect((await fetched(new Request(`${ORIGIN}/administrator`))).status).toBe(404);
     for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS', 'BREW']) {
       const response = await fetched(new Request(`${ORIGIN}/admin/api/orchard/pause`, { method, headers: FROM_PAGE }));
-      expect([method, response.status]).toEqual([method, 405]);
+      expect([method, response.status, response.headers.get('allow')]).toEqual([method, 405, 'GET, HEAD, POST']);
     }
   });
 
