@@ -1,8 +1,10 @@
-import { BehaviorSubject, EMPTY, map, merge, Observable, Subject } from 'rxjs';
+import { BehaviorSubject, EMPTY, map, merge, Observable, Subject, tap } from 'rxjs';
+import { toObservable } from '../../operators/observable-input.js';
 import { LaneTerm } from '../../operators/tenure.js';
 import { failed } from '../describe-error.js';
 import type { ShardChange } from '../observability/metrics/shard-metrics.js';
 import type { Held } from './balance.js';
+import { checkHolding } from './check-holding.js';
 import { acquisition, type Ownership } from './ownership.js';
 import { shardOf } from './shard-of.js';
 import type { Holding, Shards } from './shards.js';
@@ -42,20 +44,25 @@ export class OwnedShards implements Ownership {
         // As the membership ends all of them begin to go.
         if (!isEndless) for (const shard of this.#owned) this.#changes.next({ kind: 'revoked', shard });
       });
-      return holdings.subscribe({
-        next: (holding) => {
-          this.#grant(holding, (term) => {
-            subscriber.next(term);
-          });
-        },
-        error: (error: unknown) => {
-          subscriber.error(failed('The source of shards', error));
-        },
-        complete: () => {
-          isEndless = true;
-          subscriber.complete();
-        },
+      const checked = tap<Holding>((holding) => {
+        checkHolding(holding, this.count);
       });
+      return toObservable(holdings)
+        .pipe(checked)
+        .subscribe({
+          next: (holding) => {
+            this.#grant(holding, (term) => {
+              subscriber.next(term);
+            });
+          },
+          error: (error: unknown) => {
+            subscriber.error(failed('The source of shards', error));
+          },
+          complete: () => {
+            isEndless = true;
+            subscriber.complete();
+          },
+        });
     });
   }
 

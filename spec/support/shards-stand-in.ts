@@ -118,6 +118,11 @@ export class StandInMember implements Shards {
     }
   }
 
+  /** Emits something, whether it is a holding or not. */
+  say(odd: unknown): void {
+    this.#subscriber?.next(odd as Holding);
+  }
+
   fail(error: unknown): void {
     this.#subscriber?.error(error);
   }

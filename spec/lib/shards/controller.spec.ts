@@ -567,4 +567,25 @@ describe('The streams of a Controller of shards', () => {
     expect(told(id0)).toEqual(['enqueued', 'started', 'succeeded']);
     expect(member.held).toEqual([]);
   });
+
+  const holding = (fields: object): unknown => Object.assign(new Observable<'revoked'>(), fields);
+  it.each<[string, unknown, string]>([
+    ['is no Observable', { shard: 1, term: 1 }, 'Expected `holding` to be an Observable, got `{"shard":1,"term":1}` (object)'],
+    ['is nothing', null, 'Expected `holding` to be an Observable, got `null`'],
+    ['has a shard too many', holding({ shard: COUNT, term: 1 }), 'Expected `holding.shard` to be an integer from 0 to 3, got `4` (number)'],
+    ['has no whole shard', holding({ shard: 0.5, term: 1 }), 'Expected `holding.shard` to be an integer from 0 to 3, got `0.5` (number)'],
+    ['has a negative shard', holding({ shard: -1, term: 1 }), 'Expected `holding.shard` to be an integer from 0 to 3, got `-1` (number)'],
+    ['has no shard', holding({ term: 1 }), 'Expected `holding.shard` to be an integer from 0 to 3, got `undefined`'],
+    ['has no term', holding({ shard: 1 }), 'Expected `holding.term` to be a number, got `undefined`'],
+  ])('L4 should take a holding that %s for an error of the source of shards', async (_, odd, message) => {
+    const engine = new ShardsStandIn(COUNT);
+    const { controller, member, events, told, run } = replica(engine, () => undefined);
+    member.grant(0);
+    member.say(odd);
+    events.next(id1);
+    await expect(run).rejects.toThrow(`The source of shards failed: ${message}`);
+    expect(told(id1)).not.toContain('started');
+    expect(controller.inspect()).toMatchObject({ shards: { owned: [] } });
+    expect([engine.log, member.held]).toEqual([['join a', 'leave a', 'free a 0'], []]);
+  });
 });
