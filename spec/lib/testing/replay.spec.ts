@@ -418,7 +418,7 @@ describe('replay', () => {
         (step) =>
           `${step.at} ${step.worker} ${step.id} ${step.kind === 'rejected' ? step.reason : ''} ${String('error' in step && step.error)}`,
       );
-    expect(words(steps)).toHaveLength(5);
+    expect(words(steps)).toHaveLength(4);
     const lines: string[] = [];
     of(...steps)
       .pipe(journal(config))
