@@ -130,7 +130,7 @@ function ends(steps: readonly Step[], index: number, last: number, terms: Record
 function commandOf(steps: readonly Step[], index: number): unknown {
   const step = steps[index] as Step;
   const { id } = step;
-  if (step.kind === 'rejected') return rejectedCommand(step, steps[index + 1]);
+  if (step.kind === 'rejected') return rejectedCommand(step);
   if (step.kind !== 'paused' && step.kind !== 'resumed') return undefined;
   return {
     kind: step.kind === 'paused' ? 'pause' : 'resume',
@@ -140,13 +140,9 @@ function commandOf(steps: readonly Step[], index: number): unknown {
 }
 
 /** Without an event it was a command that was rejected: one that is malformed, or one for an id that has no lane, which comes to the same. */
-function rejectedCommand({ id, trigger, reason, error }: StepOf<'rejected'>, next: Step | undefined): unknown {
+function rejectedCommand({ id, trigger, reason, error }: StepOf<'rejected'>): unknown {
   if (trigger !== undefined) return undefined;
-  if (reason !== 'invalid_command') {
-    // A malformed one for such an id makes two steps.
-    const isMalformed = next?.kind === 'rejected' && next.reason === 'invalid_command' && next.worker === -1 && next.id === id;
-    return isMalformed ? undefined : ({ kind: 'discard', id } satisfies Command);
-  }
+  if (reason !== 'invalid_command') return { kind: 'discard', id } satisfies Command;
   return {
     id,
     get kind() {
