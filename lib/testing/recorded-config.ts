@@ -8,7 +8,7 @@ export function recordedHasher(steps: readonly Step[]): (id: string) => number {
   for (const step of steps) {
     if (step.worker >= 0) lanes.set(step.id, step.worker);
     else if (step.kind !== 'rejected') continue;
-    else if (step.reason === 'unrouted') lanes.set(step.id, -1);
+    else if (step.reason === 'unrouted' || step.reason === 'invalid_command') lanes.set(step.id, -1);
     else if (step.reason === 'hasher_failed') failed.add(step.id);
   }
   return (id) => {

@@ -400,13 +400,19 @@ describe('replay', () => {
   });
 
   it('should give malformed commands again, and those for ids without a lane', async () => {
-    const config = { workerCount: 2, workerHasher: (id: string) => (id === 'nowhere' ? -1 : 1) };
+    const config = { workerCount: 2, workerHasher: (id: string) => (id.startsWith('no') ? -1 : 1) };
     const steps = await virtualTime(async (clock) => {
       const [commands, seen] = [new Subject<Command>(), [] as Step[]];
       const loop = NEVER.pipe(reconcile(() => undefined, { ...config, commands, scheduler: clock.scheduler })).subscribe((step) =>
         seen.push(step),
       );
-      for (const command of [undefined, { kind: 'stop', id: 'web' }, { kind: 'pause', id: 'nowhere' }, { kind: 'halt', id: 'nowhere' }]) {
+      for (const command of [
+        undefined,
+        { kind: 'stop', id: 'web' },
+        { kind: 'pause', id: 'nowhere' },
+        { kind: 'halt', id: 'nowhere' },
+        { kind: 'halt', id: 'nobody' },
+      ]) {
         commands.next(command as Command);
         await clock.advance(10);
       }
@@ -418,7 +424,7 @@ describe('replay', () => {
         (step) =>
           `${step.at} ${step.worker} ${step.id} ${step.kind === 'rejected' ? step.reason : ''} ${String('error' in step && step.error)}`,
       );
-    expect(words(steps)).toHaveLength(4);
+    expect(words(steps)).toHaveLength(5);
     const lines: string[] = [];
     of(...steps)
       .pipe(journal(config))
