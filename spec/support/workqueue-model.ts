@@ -117,8 +117,9 @@ export class WorkqueueModel {
       return false;
     }
     if (id.state === 'ready') {
-      this.#ask(id, trigger, at);
+      // First, so that the order, which never hears of it, is asked for no place for it.
       if (force && !id.forced) Object.assign(id, { forced: true, place: this.#stand({ ...id, forced: true }, at) });
+      this.#ask(id, trigger, at);
     } else if (id.state === 'running' || id.state === 'abandoned' || (id.deadline === undefined && !id.requeued)) {
       this.#mark(id, trigger);
       if (force) id.forced = true;
