@@ -13,9 +13,9 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
 import { OsProcesses } from '../supervisor/os-processes.js';
 import { openState, shortHash, stateOf } from '../supervisor/state.js';
+import { keptDatabase, programOf } from './kept-database.js';
 import { setUp } from './schema.js';
 import { optionsOf } from '../options.js';
 
@@ -37,14 +37,9 @@ const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 if (seconds < Infinity) setTimeout(() => stop.abort(), seconds * 1_000).unref();
 
-const node = (program: string, ...args: readonly string[]) =>
-  [process.execPath, ['--import', 'tsx', fileURLToPath(new URL(program, import.meta.url)), ...args]] as const;
-
-const keeper = spawn(...node('keeper.ts'), { detached: true, stdio: ['pipe', 'pipe', 'inherit'] });
-const [url] = (await once(createInterface({ input: keeper.stdout }), 'line')) as [string];
-const client = new pg.Client(url);
-client.on('error', () => stop.abort());
-await client.connect();
+const { url, client, end } = await keptDatabase(() => {
+  stop.abort();
+});
 await setUp(client, folder);
 console.log(`The table is in ${url}`);
 
@@ -53,14 +48,14 @@ await Promise.all(Array.from({ length: replicas }, (_, i) => keepRunning(String.
 // Nobody leads any more, so this is for us to do.
 await new OsProcesses({ state, name: shortHash(state), grace: 3_000 }).stopAll();
 console.log('All replicas and all processes have ended');
-await client.end();
-keeper.stdin.end();
-await once(keeper, 'close');
+await end();
 
 /** Runs a replica until we are to stop, and another one whenever it ends before. */
 async function keepRunning(name: string): Promise<void> {
   while (!hasToStop()) {
-    const replica = spawn(...node('replica.ts', url, name, state, folder), { stdio: ['ignore', 'pipe', 'inherit'] });
+    const replica = spawn(...programOf(new URL('replica.ts', import.meta.url), url, name, state, folder), {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
     createInterface({ input: replica.stdout }).on('line', (line) => console.log(`${name}  ${line}`));
     const ended = once(replica, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
     const [code, signal] = await Promise.race([ended, aborted(replica, ended)]);

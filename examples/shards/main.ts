@@ -11,10 +11,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import pg from 'pg';
 import { LiveBlock } from '../live-block.js';
 import { optionsOf } from '../options.js';
+import { keptDatabase, programOf } from '../postgres/kept-database.js';
 import { drawBoard, type Seat } from './board.js';
 import { change, countDrifted, setUp } from './rows.js';
 
@@ -41,14 +40,9 @@ const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
 if (seconds < Infinity) setTimeout(() => stop.abort(), seconds * 1_000).unref();
 
-const node = (program: string, ...args: readonly string[]) =>
-  [process.execPath, ['--import', 'tsx', fileURLToPath(new URL(program, import.meta.url)), ...args]] as const;
-
-const keeper = spawn(...node('../postgres/keeper.ts'), { detached: true, stdio: ['pipe', 'pipe', 'inherit'] });
-const [url] = (await once(createInterface({ input: keeper.stdout }), 'line')) as [string];
-const client = new pg.Client(url);
-client.on('error', () => stop.abort());
-await client.connect();
+const { url, client, end } = await keptDatabase(() => {
+  stop.abort();
+});
 await setUp(client, rows);
 
 interface Replica extends Seat {
@@ -79,7 +73,10 @@ function show(): void {
 
 function add(): void {
   const name = String.fromCharCode(97 + started.length);
-  const child = spawn(...node('replica.ts', url, name), { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  const child = spawn(...programOf(new URL('replica.ts', import.meta.url), url, name), {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
   const seat = { name, pid: child.pid, owns: [] as readonly number[], kept: 0, isAlive: true };
   const ended = once(child, 'close').then(([code, signal]) => {
     Object.assign(seat, { owns: [], isAlive: false });
@@ -126,9 +123,7 @@ drifted = await countDrifted(client);
 block.flush();
 say(`All replicas have ended; ${rows - drifted} of ${rows} rows are as they are wanted`);
 block.flush();
-await client.end();
-keeper.stdin.end();
-await once(keeper, 'close');
+await end();
 process.exit();
 
 function hasToStop(): boolean {
