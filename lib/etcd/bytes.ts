@@ -5,7 +5,10 @@ export function encoded(text: string): string {
 
 /** The text that the gateway gave in base64; it leaves out what is empty. */
 export function decoded(text = ''): string {
-  return new TextDecoder().decode(Uint8Array.from(atob(text), (char) => char.charCodeAt(0)));
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return new TextDecoder().decode(bytes);
 }
 
 /** A range of keys, as the gateway wants it. */
