@@ -1,3 +1,4 @@
+import { markedAnew } from '../operators/marked-anew.js';
 import type { Dropped, Rejected, Requeued, Step, Succeeded, Trigger } from '../operators/types.js';
 
 /** The steps that may end it for a message. */
@@ -15,6 +16,8 @@ interface Held<M> {
   readonly running: M[];
   /** Those that have come since: for them the next run has to start first. */
   readonly waiting: M[];
+  /** How many of these came before a discard, while others came after it. */
+  discarded: number;
 }
 
 /** What has become of the triggers into which one message was split. */
@@ -57,6 +60,8 @@ export class InFlightMessages<M> {
     const { trigger } = step;
     const messages = trigger === undefined ? [] : this.#enterTrigger(trigger);
     if (step.kind === 'rejected') return this.#settle(messages, step);
+    const known = this.#ids.get(step.id);
+    if (known !== undefined && step.kind === 'merged' && markedAnew.has(step)) known.discarded = known.waiting.length;
     for (const message of messages) this.#hold(step.id).waiting.push(message);
     const held = this.#ids.get(step.id);
     return held === undefined ? [] : this.#settle(this.#settled(held, step), step as MessageOutcome);
@@ -74,13 +79,14 @@ export class InFlightMessages<M> {
   }
 
   #hold(id: string): Held<M> {
-    const held = this.#ids.get(id) ?? { running: [], waiting: [] };
+    const held = this.#ids.get(id) ?? { running: [], waiting: [], discarded: 0 };
     this.#ids.set(id, held);
     return held;
   }
 
   /** Takes out the messages for which the step is the end of it. */
-  #settled({ running, waiting }: Held<M>, step: Step): readonly M[] {
+  #settled(held: Held<M>, step: Step): readonly M[] {
+    const { running, waiting } = held;
     switch (step.kind) {
       case 'started':
         for (const message of waiting.splice(0)) running.push(message);
@@ -90,6 +96,8 @@ export class InFlightMessages<M> {
       case 'requeued':
         return step.failure === undefined ? running.splice(0) : [];
       case 'dropped':
+        // The mark of a run that was discarded: what came after that has made another one.
+        if (markedAnew.has(step)) return waiting.splice(0, held.discarded);
         // Dropped by a run: what came during it has marked the id, and gets a run or a drop of its own.
         return step.took === undefined ? [...running.splice(0), ...waiting.splice(0)] : running.splice(0);
       default:

@@ -6,6 +6,7 @@ import { isTerminal, retryDelayOf } from './errors.js';
 import { hashOf, IdIndex } from './id-index.js';
 import { fifo } from './orders/fifo.js';
 import type { ReadyQueue } from './orders/ready-queue.js';
+import { markedAnew } from './marked-anew.js';
 import type { Failed } from './outcome.js';
 import { Pauses } from './pauses.js';
 import { ReadyIds } from './ready-ids.js';
@@ -260,17 +261,14 @@ export class Workqueue {
       of.isForced = false;
       entry.dirty = undefined;
     } else {
-      if (entry.state === 'ready') this.#ready.remove(entry);
-      this.#drop(entry, 'discarded', at);
+      this.#takeOut(entry, 'discarded', at);
     }
   }
 
   /** Nobody can resume what is paused any more: its work is dropped, so that nobody waits for it (P1). */
   dropPaused(at: number): void {
     for (const entry of this.#entries.values()) {
-      if (entry.state === 'running' || !this.pauses.has(entry.id)) continue;
-      if (entry.state === 'ready') this.#ready.remove(entry);
-      this.#drop(entry, 'stopped', at);
+      if (entry.state !== 'running' && this.pauses.has(entry.id)) this.#takeOut(entry, 'stopped', at);
     }
   }
 
@@ -365,8 +363,9 @@ export class Workqueue {
   /** An event for an id that will run anyway, or may not run yet. */
   #merge(entry: Entry, trigger: Trigger, demand: Demand, at: number, isPaused = false): Entry | undefined {
     const { state } = entry;
+    const step: Step = { kind: 'merged', id: trigger.id, worker: this.worker, at, trigger };
     // First, for the same reason.
-    this.tell(entry, { kind: 'merged', id: trigger.id, worker: this.worker, at, trigger });
+    this.tell(entry, step);
     if (state === 'ready') {
       if (trigger.force === true) this.#ready.force(entry);
       if (entry.asked !== demand) this.#ready.askAgain(entry, demand, at);
@@ -375,15 +374,12 @@ export class Workqueue {
       // One that asked to run again, and rests until then, does so sooner; a retry waits for none that says nothing new (W8).
       if (demand.priority >= 0 || !entry.hasFailed) this.#pullForward(entry);
     } else {
-      this.#mark(entry, demand);
+      if (entry.special?.hasDiscardedMark === true && entry.dirty === undefined) markedAnew.add(step);
+      if (entry.counts === 'rest') this.#uncount(entry);
+      entry.dirty = merged(entry.dirty, demand);
       if (trigger.force === true) entry.of.isForced = true;
     }
     return state === 'running' && demand.priority >= 0 ? entry : undefined;
-  }
-
-  #mark(entry: Entry, demand: Demand): void {
-    if (entry.counts === 'rest') this.#uncount(entry);
-    entry.dirty = merged(entry.dirty, demand);
   }
 
   #isFull(): boolean {
@@ -629,7 +625,9 @@ export class Workqueue {
     const { id } = entry;
     const { worker } = this;
     this.tell(entry, { kind: 'enqueued', id, worker, at, reason: 'event' });
-    this.tell(entry, { kind: 'dropped', id, worker, at, attempt: 1, reason });
+    const step: Step = { kind: 'dropped', id, worker, at, attempt: 1, reason };
+    if (entry.dirty !== undefined) markedAnew.add(step);
+    this.tell(entry, step);
   }
 
   /** All that an id that does not run has to do is dropped; what is abandoned stays so until its promise has settled (S1). */
@@ -654,10 +652,14 @@ export class Workqueue {
       this.#drop(entry, reason, at);
     }
     for (const entry of this.#entries.values()) {
-      if (entry.state === 'running') continue;
-      if (entry.state === 'ready') this.#ready.remove(entry);
-      this.#drop(entry, reason, at);
+      if (entry.state !== 'running') this.#takeOut(entry, reason, at);
     }
+  }
+
+  /** Drops one that may stand in the order. */
+  #takeOut(entry: Entry, reason: Dropped['reason'], at: number): void {
+    if (entry.state === 'ready') this.#ready.remove(entry);
+    this.#drop(entry, reason, at);
   }
 
   #remove(entry: Entry): void {

@@ -1,8 +1,18 @@
 import { concat, NEVER, of, Subject } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { acknowledge, constant, type Controller, type ControllerContext, type Reconciler, TerminalError } from 'kreconciler';
+import {
+  acknowledge,
+  constant,
+  type Controller,
+  type ControllerContext,
+  type Reconciler,
+  type Result,
+  type Step,
+  TerminalError,
+  type Trigger,
+} from 'kreconciler';
 import { controlled } from '../support/controlled.js';
-import { deferred } from '../support/deferred.js';
+import { type Deferred, deferred } from '../support/deferred.js';
 
 const nothing: Reconciler<ControllerContext> = () => undefined;
 const working = { leaderElectionEnabled: false };
@@ -186,6 +196,80 @@ describe('Controller.reconcile', () => {
     await soon();
     expect([run, asked]).toEqual([['resolved'], ['resolved']]);
   });
+
+  const down = new Error('down');
+  const [discarded, stopped] = ['discarded', 'stopped'].map((reason) => new Error(`\`apple\` was dropped: ${reason}`));
+  it.each<[string, (run: Deferred<Result>, controller: Controller) => void, ended: unknown, later: unknown]>([
+    [
+      'succeeds',
+      (run) => {
+        run.resolve({});
+      },
+      'resolved',
+      'resolved',
+    ],
+    [
+      'asks to run again',
+      (run) => {
+        run.resolve({ requeueDelay: 60_000 });
+      },
+      'resolved',
+      'resolved',
+    ],
+    [
+      'fails',
+      (run) => {
+        run.reject(down);
+      },
+      down,
+      'resolved',
+    ],
+    [
+      'is cut off',
+      (_, controller) => {
+        controller.stepDown();
+      },
+      stopped,
+      stopped,
+    ],
+  ])(
+    'C3 should tell what was asked before a discard in a run from what was asked after it, if the run %s',
+    async (_, end, ended, later) => {
+      // Three to five of these, in whatever order, between the start of a run and its end.
+      const orders = Array.from({ length: 32 }, (_, i) =>
+        Array.from((i + 32).toString(2).slice(1), (bit) => (bit === '1' ? 'ask' : 'discard')),
+      );
+      const all = orders.flatMap((order) => [order, order.slice(0, 4), order.slice(0, 3)]);
+      for (const order of all.filter((order) => order.includes('discard'))) {
+        const run = deferred<Result>();
+        let runs = 0;
+        const messages = new Subject<Trigger>();
+        const { controller } = controlled(() => (runs++ === 0 ? run.promise : undefined), { messages });
+        const answers: unknown[] = order.map(() => []);
+        const ack = (i: number) => (answers[i] = ['resolved']);
+        const nack = (i: number, _: number, { kind, reason }: Step & { kind: 'rejected' | 'dropped' }) => {
+          answers[i] = [new Error(`\`apple\` was ${kind}: ${reason}`)];
+        };
+        controller.steps.pipe(acknowledge({ ack, nack })).subscribe();
+        void controller.run();
+        controller.becomeLeader();
+        const told = [watched(controller.reconcile('apple'))];
+        for (const [i, what] of order.entries()) {
+          if (what === 'discard') {
+            controller.discard('apple');
+          } else {
+            told.push(watched(controller.reconcile('apple')));
+            messages.next({ id: 'apple', message: i });
+          }
+        }
+        end(run, controller);
+        await vi.advanceTimersByTimeAsync(1_000);
+        const outcomes = order.map((what, i) => (what === 'discard' ? [] : order.includes('discard', i) ? [discarded] : [later]));
+        expect([order, told.flat()]).toEqual([order, [ended, ...outcomes.flat()]]);
+        expect([order, answers]).toEqual([order, outcomes]);
+      }
+    },
+  );
 
   it('should be none of the business of an acknowledge on the same steps', async () => {
     const { controller } = controlled(nothing, { never: NEVER }, working);
