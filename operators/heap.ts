@@ -27,6 +27,11 @@ export class Heap<T extends HeapNode> {
     return first;
   }
 
+  /** `node` is in this heap, and comes later than it did. */
+  sink(node: T): void {
+    this.#down(node.index, node);
+  }
+
   /** `node` must be in this heap. */
   remove(node: T): void {
     const { index } = node;

@@ -5,6 +5,7 @@ import { LinkedList } from './linked-list.js';
 import { fifo } from './orders/fifo.js';
 import { Guarded } from './orders/guarded.js';
 import type { ReadyItem, ReadyQueue } from './orders/ready-queue.js';
+import { isTrusted } from './orders/trusted.js';
 
 /**
  * What starts next: the ids that are ready and not parked, the forced ones first and in a line of their own (W6), the others as the order
@@ -14,8 +15,8 @@ export class ReadyIds {
   readonly #forced = new LinkedList<Entry>();
   readonly #order: ReadyQueue;
   readonly #guarded: Guarded | undefined;
-  /** The default order: it keeps the rules, knows no priorities, and need not know of ends. */
-  readonly #isTrusted: boolean;
+  /** The default order: it knows no priorities, and need not know of ends. */
+  readonly #isFifo: boolean;
   /** How many items stand in the order. */
   #ordered = 0;
   #isBroken = false;
@@ -26,8 +27,8 @@ export class ReadyIds {
     order: () => ReadyQueue,
     broken: (why: string, cause?: unknown) => void,
   ) {
-    this.#isTrusted = order === fifo;
-    if (!this.#isTrusted) {
+    this.#isFifo = order === fifo;
+    if (!this.#isFifo && !isTrusted(order)) {
       this.#guarded = new Guarded(
         order,
         (item) => this.#stands(item),
@@ -70,7 +71,7 @@ export class ReadyIds {
 
   /** The run of `entry` has ended, or never began though it was given. */
   ended(entry: Entry): void {
-    if (this.#isTrusted) return;
+    if (this.#isFifo) return;
     const item = entry.special === undefined ? entry : entry.special.chosen;
     if (item !== undefined) this.#order.ended(item);
   }
@@ -107,7 +108,7 @@ export class ReadyIds {
     const { asked = demand } = entry;
     const { priority } = demand;
     const highest = (entry.special?.claims.at(-1) ?? entry).priority;
-    const mayRise = this.#isTrusted || entry.isForced || entry.special?.isParked === true;
+    const mayRise = this.#isFifo || entry.isForced || entry.special?.isParked === true;
     // What stands in the order must not change.
     entry.asked = withStreams(asked, demand, mayRise ? Math.max(priority, entry.priority) : entry.priority);
     if (mayRise || priority <= highest) return;
@@ -130,7 +131,7 @@ export class ReadyIds {
     const item = this.#order.shift() as Entry | Claim | undefined;
     if (item === undefined) return undefined;
     this.#ordered--;
-    return this.#isTrusted ? (item as Entry) : this.#chosen(item);
+    return this.#isFifo ? (item as Entry) : this.#chosen(item);
   }
 
   #chosen(item: Entry | Claim): Entry {

@@ -3,6 +3,7 @@ import { Heap, type HeapNode } from '../heap.js';
 import { priorityOf } from '../trigger.js';
 import type { ReadyItem, ReadyQueue } from './ready-queue.js';
 import { LinkedList, type LinkedListNode } from '../linked-list.js';
+import { trust } from './trusted.js';
 
 /** How {@link byPriority} orders. */
 export interface ByPriorityConfig {
@@ -30,7 +31,7 @@ export function byPriority(config: ByPriorityConfig = {}): () => ReadyQueue {
   checkObject('config', config);
   const { ageing = 60_000 } = config;
   check('ageing', ageing, 'a number of ms > 0', typeof ageing === 'number' && ageing > 0);
-  return () => new PriorityQueue(ageing);
+  return trust(() => new PriorityQueue(ageing));
 }
 
 /** The items of one priority. They come in the order of their claims, so only the first has to be compared with those of others. */
@@ -61,36 +62,46 @@ class PriorityQueue implements ReadyQueue {
     let level = this.#levels.get(priority);
     if (level === undefined) this.#levels.set(priority, (level = new Level(priority)));
     level.items.push(item as Linked);
-    if (level.items.first === item) this.#enter(level, item);
+    if (level.items.first !== item) return;
+    this.#claim(level, item);
+    this.#heads.push(level);
   }
 
   shift(): ReadyItem | undefined {
-    const item = this.#heads.peek()?.items.first;
-    if (item !== undefined) this.remove(item);
+    const level = this.#heads.peek();
+    const item = level?.items.first;
+    if (level !== undefined && item !== undefined) this.#remove(level, item);
     return item;
   }
 
   remove(item: ReadyItem): void {
     const level = this.#levels.get(priorityOf(item));
-    if (level === undefined) return;
-    if (this.#late.size > 0) this.#late.delete(item);
-    const wasFirst = level.items.first === item;
-    level.items.remove(item as Linked);
-    if (!wasFirst) return;
-    this.#heads.remove(level);
-    const { first } = level.items;
-    if (first === undefined) this.#levels.delete(level.priority);
-    else this.#enter(level, first);
+    if (level !== undefined) this.#remove(level, item as Linked);
   }
 
   ended(): void {
     // Whoever runs does not count here.
   }
 
-  #enter(level: Level, first: ReadyItem): void {
+  #remove(level: Level, item: Linked): void {
+    if (this.#late.size > 0) this.#late.delete(item);
+    const wasFirst = level.items.first === item;
+    level.items.remove(item);
+    if (!wasFirst) return;
+    const { first } = level.items;
+    if (first === undefined) {
+      this.#heads.remove(level);
+      this.#levels.delete(level.priority);
+    } else {
+      // Who comes behind claims no earlier moment.
+      this.#claim(level, first);
+      this.#heads.sink(level);
+    }
+  }
+
+  #claim(level: Level, first: ReadyItem): void {
     const came = (this.#late.size > 0 ? this.#late.get(first) : undefined) ?? first.since;
     level.order = came;
     level.due = this.ageing === Infinity ? -level.priority : came - level.priority * this.ageing;
-    this.#heads.push(level);
   }
 }

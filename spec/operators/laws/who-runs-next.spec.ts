@@ -239,6 +239,16 @@ describe('W3, P4: an order that breaks its rules ends the loop in good order', (
     }
   });
 
+  test('P4 should end the loop if its workers share one queue, though the library made it', () => {
+    const shared = byPriority()();
+    const rig: Rig = new Rig(slow, { order: () => shared, workerCount: 2, workerHasher: (id) => Number(id === 'mail') });
+    rig.trigger('web', 'dns', 'mail', 'proxy');
+    rig.clock.advance(200);
+    expect(rig.end).toMatchObject({
+      error: expect.objectContaining({ message: expect.stringContaining('is broken') as string }) as Error,
+    });
+  });
+
   test('P4 should end the loop if the order cannot be made', () => {
     const rig: Rig = new Rig(slow, {
       order: () => {
