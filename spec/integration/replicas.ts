@@ -1,4 +1,4 @@
-import { type LinesProcess, spawnLines } from './lines-process.js';
+import { type LinesProcess, spawnLines } from '../support/lines-process.js';
 
 /** What a replica says, a line of JSON each. */
 export interface Line {
@@ -10,8 +10,6 @@ export interface Line {
   readonly failed?: string;
   readonly listed?: number;
   readonly refused?: string;
-  /** The shards that it owns, each with its term. */
-  readonly owns?: readonly (readonly [shard: number, term: number])[];
   readonly metrics?: Readonly<Record<string, readonly Series[]>>;
 }
 
@@ -28,7 +26,7 @@ export interface Replica extends LinesProcess<Line> {
 
 export function replica(name: string, url: string, env: NodeJS.ProcessEnv = {}, file = 'replica.ts'): Replica {
   return Object.assign(
-    spawnLines(file, { DATABASE_URL: url, REPLICA: name, ...env }, (line) => JSON.parse(line) as Line),
+    spawnLines(new URL(file, import.meta.url), { DATABASE_URL: url, REPLICA: name, ...env }, (line) => JSON.parse(line) as Line),
     { name },
   );
 }

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { shardOf } from 'kreconciler';
 import { natsServer, type Server } from '../../examples/nats/server.js';
 import { type Database, database } from '../../examples/postgres/database.js';
+import { type LinesProcess, spawnLines } from '../support/lines-process.js';
 import { until } from '../support/until.js';
-import { spawnLines, type LinesProcess } from './lines-process.js';
 import { onlyInIntegration } from './support.js';
 
 const [MESSAGES, IDS, COUNT, MOVES] = [20_000, 500, 8, 9];
@@ -69,7 +69,8 @@ describe.runIf(onlyInIntegration)('JetStream by shards', () => {
       })();
 
       const env = { DATABASE_URL: postgres.url, NATS_URL: server.url };
-      const start = (): void => void replicas.push(spawnLines('shards-consumer.ts', env, String));
+      const program = new URL('shards-consumer.ts', import.meta.url);
+      const start = (): void => void replicas.push(spawnLines(program, env, String));
       const acked = (): number => replicas.flatMap(({ lines }) => lines).filter((line) => line === 'acked').length;
       const alive = () => replicas.filter(({ isAlive }) => isAlive);
       for (let i = 0; i < 3; i++) start();

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Database, database } from '../../examples/postgres/database.js';
+import { type LinesProcess, spawnLines } from '../support/lines-process.js';
 import { until } from '../support/until.js';
-import { type LinesProcess, spawnLines } from './lines-process.js';
 import { onlyInIntegration } from './support.js';
 
 interface Said {
@@ -30,8 +30,9 @@ describe.runIf(onlyInIntegration)('what shards cost', () => {
 
   /** Replicas that share all shards evenly, and have had a while to get going. */
   async function started(many: number, env: NodeJS.ProcessEnv): Promise<readonly LinesProcess<Said>[]> {
+    const program = new URL('shards-waiter.ts', import.meta.url);
     const these = Array.from({ length: many }, (_, i) =>
-      spawnLines('shards-waiter.ts', { DATABASE_URL: server.url, REPLICA: `waiter ${i}`, ...env }, (line) => JSON.parse(line) as Said),
+      spawnLines(program, { DATABASE_URL: server.url, REPLICA: `waiter ${i}`, ...env }, (line) => JSON.parse(line) as Said),
     );
     replicas.push(...these);
     await until(

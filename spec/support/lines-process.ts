@@ -12,10 +12,9 @@ export interface LinesProcess<T = string> {
   readonly ended: Promise<number | NodeJS.Signals | null>;
 }
 
-/** Starts `file`, which lies beside this one, and reads each line by `read`. */
-export function spawnLines<T>(file: string, env: NodeJS.ProcessEnv, read: (line: string) => T): LinesProcess<T> {
-  const program = fileURLToPath(new URL(file, import.meta.url));
-  const child = spawn(process.execPath, ['--import', 'tsx', program], {
+/** Starts a program, and reads each line by `read`. */
+export function spawnLines<T>(program: URL, env: NodeJS.ProcessEnv, read: (line: string) => T): LinesProcess<T> {
+  const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(program)], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -8,9 +8,10 @@ import pg from 'pg';
 import { consoleLogger, Controller, observability, resync } from 'kreconciler';
 import * as etcd from 'kreconciler/etcd';
 import * as postgres from 'kreconciler/postgres';
+import { drifted, READ, WRITE } from '../fenced-writes.js';
 
 const env = process.env as Record<string, string>;
-const { DATABASE_URL: url = '', ENGINE_URL: engineUrl = '', ENGINE = 'postgres', REPLICA: replica = '' } = env;
+const { DATABASE_URL: url = '', ENGINE_URL: engineUrl = '', ENGINE = '', REPLICA: replica = '', SHARDS = '', TAKES = '' } = env;
 const say = (line: object): void => console.log(JSON.stringify({ replica, ...line }));
 const observed = observability({ logger: consoleLogger('error') });
 const pool = new pg.Pool({
@@ -22,33 +23,15 @@ const pool = new pg.Pool({
 });
 pool.on('error', () => undefined);
 
-const name = 'chaos';
-const shards =
-  ENGINE === 'etcd'
-    ? etcd.shards({ url: engineUrl, name, ttl: 6_000, retry: 500, settle: 2_000, observability: observed })
-    : postgres.shards({ connection: engineUrl, name, observability: observed });
-
-/** The fence: the highest term that the table has seen of a shard. Who comes with an older one is refused. */
-const FENCE = `
-  INSERT INTO fences AS fence VALUES ($1, $2)
-  ON CONFLICT (shard) DO UPDATE SET term = excluded.term WHERE fence.term <= excluded.term RETURNING shard`;
+const settings = { name: 'chaos', observability: observed, ...(JSON.parse(SHARDS) as object) };
+const shards = ENGINE === 'etcd' ? etcd.shards({ url: engineUrl, ...settings }) : postgres.shards({ connection: engineUrl, ...settings });
 
 async function run(id: string, shard: number, term: number): Promise<void> {
-  const read = await pool.query<{ value: number; from: string }>(
-    `WITH fence AS (${FENCE}) SELECT value, clock_timestamp()::text AS from FROM desired WHERE id = $3 AND EXISTS (SELECT FROM fence)`,
-    [shard, term, id],
-  );
+  const read = await pool.query<{ value: number; from: string }>(READ, [shard, term, id]);
   const row = read.rows[0] ?? refuse(id, shard, term);
   // Deaf to the signal, as most reconcilers are.
-  await sleep(100 * Math.random());
-  const { rowCount } = await pool.query(
-    `WITH fence AS (${FENCE}),
-     wrote AS (
-       INSERT INTO actual SELECT $3, $4 WHERE EXISTS (SELECT FROM fence)
-       ON CONFLICT (id) DO UPDATE SET value = excluded.value RETURNING id)
-     INSERT INTO writes (id, shard, term, replica, "from", "to") SELECT id, $1, $2, $5, $6::timestamptz, clock_timestamp() FROM wrote`,
-    [shard, term, id, row.value, replica, row.from],
-  );
+  await sleep(Number(TAKES) * Math.random());
+  const { rowCount } = await pool.query(WRITE, [shard, term, id, row.value, replica, row.from]);
   if (rowCount === 0) refuse(id, shard, term);
 }
 
@@ -57,12 +40,7 @@ function refuse(id: string, shard: number, term: number): never {
   throw new Error(`Shard ${shard} is in a later term than ${term}`);
 }
 
-const drifted = async (): Promise<string[]> => {
-  const { rows } = await pool.query<{ id: string }>(
-    'SELECT id FROM desired LEFT JOIN actual USING (id) WHERE actual.value IS DISTINCT FROM desired.value',
-  );
-  return rows.map(({ id }) => id);
-};
+const list = () => drifted(pool);
 
 const controller = new Controller(
   { shards, concurrency: 16, workerQueueSize: 10_000, delayQueueSize: 10_000, maxItemRetries: Infinity, observability: observed },
@@ -72,13 +50,13 @@ const controller = new Controller(
       postgres.notifications({
         connection: url,
         channel: 'desired',
-        list: drifted,
+        list,
         heartbeat: 1_000,
         deadline: 2_000,
         observability: observed,
       }),
     // Only what has come: a list of all, from time to time, would hide that a move has lost something.
-    acquired: (_, { acquired }) => resync({ every: 3_600_000, list: drifted, relistOn: acquired, observability: observed }),
+    acquired: (_, { acquired }) => resync({ every: 3_600_000, list, relistOn: acquired, observability: observed }),
   },
 );
 
