@@ -53,7 +53,7 @@ export interface ShardsOverview {
 /** What happened in the `every` ms from `at` on. */
 export type ChartBucket = RatesBucket;
 
-/** An id as `inspect()` has it, or an idle one that is paused or has a history. */
+/** An id as `inspect()` has it, or an idle one. */
 export type IdRow =
   | (Omit<InspectedId, 'history'> & { readonly cut?: true })
   | {
@@ -78,7 +78,7 @@ export interface IdPage {
   readonly next?: string;
 }
 
-/** `GET base/api/NAME/ids/ID`; 404 if it is idle, not paused, and has no history. */
+/** `GET base/api/NAME/ids/ID`; an id that nothing is known of is idle, and has no history. */
 export interface IdDetails {
   readonly at: number;
   readonly id: IdRow;

@@ -2,7 +2,6 @@ import { asyncScheduler } from 'rxjs';
 import type { InspectedId } from '../inspect.js';
 import type { InspectedIds, InspectIdsConfig } from '../inspect-ids.js';
 import type { Action, IdDetails, IdPage, Overview, WorkerOverview } from './api.js';
-import { notFound } from './answers.js';
 import { cursorOf } from './cursor.js';
 import { idRow, pauseMessage } from './id-row.js';
 import { StepFeed } from './step-feed.js';
@@ -56,10 +55,9 @@ export class LoopView {
     return { at: this.#now(), ids: ids.map(idRow), total, ...(next !== undefined && { next: cursorOf(next) }) };
   }
 
-  /** @throws RefusedError if nothing is known of it */
+  /** One of which nothing is known is idle: ids need not be made known. */
   id(id: string, actions: readonly Action[]): IdDetails {
-    const inspected = this.controller.inspectId(id);
-    if (inspected === undefined) throw notFound();
+    const inspected = this.controller.inspectId(id) ?? { id, state: 'idle', history: [] };
     return { at: this.#now(), id: idRow(inspected), history: inspected.history.map(stepMessage), actions };
   }
 

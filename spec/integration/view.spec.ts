@@ -126,6 +126,16 @@ describe.runIf(onlyInIntegration)('the page of the view, in a browser', { timeou
     expect(complaints).toEqual({ elsewhere: [], errors: [] });
   });
 
+  it('should open an id that nothing is known of without a complaint, and show what becomes of it', async () => {
+    loop = new Loop();
+    await open({ allow: () => true }, {}, '#/services/web');
+    await detail().getByText('It is idle, and no steps of it are remembered', { exact: false }).waitFor();
+    expect(await detail().locator('.chip').first().textContent()).toBe('idle');
+    loop.run('web');
+    await step('succeeded').waitFor();
+    expect(complaints).toEqual({ elsewhere: [], errors: [] });
+  });
+
   it('should follow live steps, charts and the id that is open', async () => {
     loop = new Loop();
     await loop.fail(['web']);

@@ -10,6 +10,8 @@ import type { Router } from './route.js';
 import { stateOf } from './table.js';
 import { lookOf, whyOf } from './tone.js';
 
+const FORGOTTEN = 'It is idle, and no steps of it are remembered: all is well, or nobody has ever asked for it.';
+
 interface Fact {
   readonly label: string;
   readonly text: string;
@@ -102,7 +104,8 @@ export class DetailView {
     else find('ids-title', HTMLElement).focus();
   }
 
-  show({ id: row, history, actions, at }: IdDetails): void {
+  show(shown: IdDetails): void {
+    const { id: row, history, actions, at } = shown;
     const full = row.state === 'idle' ? undefined : row;
     setText(this.#title, row.id);
     const { label, tone } = stateOf(row);
@@ -118,7 +121,7 @@ export class DetailView {
     this.#draw(history, at, full?.until);
     setHidden(this.#history, history.length === 0);
     setHidden(this.#nothing, history.length > 0);
-    setText(this.#nothing, 'No steps of it are remembered.');
+    setText(this.#nothing, isForgotten(shown) ? FORGOTTEN : 'No steps of it are remembered.');
     const keyed = history.map((step, index) => ({
       step,
       gap: index === 0 ? undefined : step.at - (history[index - 1]?.at ?? step.at),
@@ -127,7 +130,7 @@ export class DetailView {
     this.#steps.show(keyed.reverse());
   }
 
-  /** It is idle and nothing is remembered of it, or it could not be asked for. */
+  /** It could not be asked for. */
   missing(text: string): void {
     setHidden(this.#chip, true);
     this.#clear();
@@ -161,6 +164,11 @@ export class DetailView {
     if (this.#atEnd || drawn !== this.#drawn) this.#marbles.scrollLeft = this.#marbles.scrollWidth;
     this.#drawn = drawn;
   }
+}
+
+/** Whether nothing is known of it. */
+export function isForgotten({ id: { state, paused }, history }: IdDetails): boolean {
+  return state === 'idle' && paused === undefined && history.length === 0;
 }
 
 function factsOf(row: IdDetails['id'], at: number): Fact[] {

@@ -1,12 +1,10 @@
 import { auditTime, distinctUntilChanged, EMPTY, filter, merge, type Observable, switchMap, tap } from 'rxjs';
-import { DetailView } from './detail.js';
-import { type Answered, polled } from './polled.js';
-import { RefusalError } from './server.js';
+import { DetailView, isForgotten } from './detail.js';
+import { polled } from './polled.js';
 import { EVERY, FRAME, messageOf, type Shell } from './shell.js';
 
 /** How often, in ms, it is asked for what is idle and forgotten; a step of it is heard of anyway. */
 const SELDOM = 15_000;
-const FORGOTTEN = 'It is idle, and no steps of it are remembered: all is well, or nobody has ever asked for it.';
 
 /**
  * The id that is open.
@@ -30,18 +28,14 @@ export function one(shell: Shell, stepped: Observable<string>): Observable<unkno
       );
       return polled(
         () => shell.server(name).details(id),
-        (answered) => (isForgotten(answered) ? SELDOM : EVERY),
+        (answered) => ('value' in answered && isForgotten(answered.value) ? SELDOM : EVERY),
         merge(ask.answered, sooner),
       ).pipe(
         tap((answered) => {
           if ('value' in answered) detail.show(answered.value);
-          else detail.missing(isForgotten(answered) ? FORGOTTEN : messageOf(answered.error));
+          else detail.missing(messageOf(answered.error));
         }),
       );
     }),
   );
-}
-
-function isForgotten(answered: Answered<unknown>): boolean {
-  return 'error' in answered && answered.error instanceof RefusalError && answered.error.status === 404;
 }

@@ -2,18 +2,6 @@ import { from, Observable, switchMap } from 'rxjs';
 import { fromFetch } from 'rxjs/fetch';
 import type { Action, Answer, Asked, IdDetails, IdPage, Missed, Overview, PageData, Refusal, StepMessage } from '../api.js';
 
-/** The server answered with something else than 200. */
-export class RefusalError extends Error {
-  override readonly name = 'RefusalError';
-
-  constructor(
-    readonly status: number,
-    message: string,
-  ) {
-    super(message);
-  }
-}
-
 /** Which ids are to be shown. */
 export interface Query {
   readonly state: string;
@@ -97,7 +85,7 @@ export function pageData(): PageData {
 async function answerOf<T>(response: Response): Promise<T> {
   if (response.ok) return (await response.json()) as T;
   const refusal = (await response.json().catch(() => undefined)) as Partial<Refusal> | undefined;
-  throw new RefusalError(response.status, refusal?.error ?? `The server answered ${response.status} ${response.statusText}`);
+  throw new Error(refusal?.error ?? `The server answered ${response.status} ${response.statusText}`);
 }
 
 /** Half of a surrogate pair stands in no address; such an id is not found. */
