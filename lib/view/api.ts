@@ -78,7 +78,10 @@ export interface IdPage {
   readonly next?: string;
 }
 
-/** `GET base/api/NAME/ids/ID`; an id that nothing is known of is idle, and has no history. */
+/**
+ * `GET base/api/NAME/ids/ID?idle=`; 404 if it is idle, not paused, and has no history. With `idle=true` such a one is answered as well: it is
+ * no error to look at it, and browsers show each 404 as one.
+ */
 export interface IdDetails {
   readonly at: number;
   readonly id: IdRow;

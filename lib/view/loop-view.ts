@@ -2,6 +2,7 @@ import { asyncScheduler } from 'rxjs';
 import type { InspectedId } from '../inspect.js';
 import type { InspectedIds, InspectIdsConfig } from '../inspect-ids.js';
 import type { Action, IdDetails, IdPage, Overview, WorkerOverview } from './api.js';
+import { notFound } from './answers.js';
 import { cursorOf } from './cursor.js';
 import { idRow, pauseMessage } from './id-row.js';
 import { StepFeed } from './step-feed.js';
@@ -55,9 +56,13 @@ export class LoopView {
     return { at: this.#now(), ids: ids.map(idRow), total, ...(next !== undefined && { next: cursorOf(next) }) };
   }
 
-  /** One of which nothing is known is idle: ids need not be made known. */
-  id(id: string, actions: readonly Action[]): IdDetails {
-    const inspected = this.controller.inspectId(id) ?? { id, state: 'idle', history: [] };
+  /**
+   * @param orIdle - whether one that nothing is known of is to be answered as what it is, idle
+   * @throws RefusedError if nothing is known of it
+   */
+  id(id: string, actions: readonly Action[], orIdle: boolean): IdDetails {
+    const inspected = this.controller.inspectId(id) ?? (orIdle ? ({ id, state: 'idle', history: [] } as const) : undefined);
+    if (inspected === undefined) throw notFound();
     return { at: this.#now(), id: idRow(inspected), history: inspected.history.map(stepMessage), actions };
   }
 

@@ -88,7 +88,9 @@ class Visit {
     if (more.length > 0) throw notFound();
     if (what === undefined) return json(await loop.overview(await this.#allowed(OF_LOOP, loop, undefined)));
     if (what === 'ids' && id === undefined) return json(await loop.ids(idsQuery(this.#url.searchParams)));
-    if (what === 'ids' && id !== undefined && id !== '') return json(loop.id(id, await this.#allowed(OF_ID, loop, id)));
+    if (what === 'ids' && id !== undefined && id !== '') {
+      return json(loop.id(id, await this.#allowed(OF_ID, loop, id), this.#url.searchParams.get('idle') === 'true'));
+    }
     if (what === 'steps' && id === undefined) return answer(loop.steps.read(this.request.signal), 'text/event-stream; charset=utf-8');
     throw notFound();
   }

@@ -38,7 +38,7 @@ export class Server {
   }
 
   details(id: string): Observable<IdDetails> {
-    return this.#get<IdDetails>(`/ids/${encoded(id)}`);
+    return this.#get<IdDetails>(`/ids/${encoded(id)}?idle=true`);
   }
 
   /** Connects anew when it is cut; completes when the loop has ended. */

@@ -186,15 +186,15 @@ describe('GET api/NAME/ids/ID', () => {
       changes.next(id);
       expect(await getJson(`/api/orchard/ids/${encodeURIComponent(id)}`)).toMatchObject({ id: { id, state: 'idle' } });
     }
-    for (const path of ['a/b', '']) expect((await get(`/api/orchard/ids/${path}`)).status).toBe(404);
+    for (const path of ['a/b', 'a%252Fb', 'nobody', '']) expect((await get(`/api/orchard/ids/${path}`)).status).toBe(404);
   });
 
-  it('should say of one that it knows nothing of that it is idle, and what may be done to it', async () => {
+  it('should say of one that it knows nothing of that it is idle, and what may be done to it, if that is asked for', async () => {
     const { get, getJson } = viewed({ allow: (_, action) => action === 'run' });
     const nobody = { at: 1_000_000, id: { id: 'nobody', state: 'idle' }, history: [], actions: ['run'] };
-    expect(await getJson('/api/orchard/ids/nobody')).toEqual(nobody);
-    expect(await getJson('/api/orchard/ids/a%252Fb')).toMatchObject({ id: { id: 'a%2Fb' } });
-    expect((await get('/api/garden/ids/nobody')).status).toBe(404);
+    expect(await getJson('/api/orchard/ids/nobody?idle=true')).toEqual(nobody);
+    expect(await getJson('/api/orchard/ids/a%252Fb?idle=true')).toMatchObject({ id: { id: 'a%2Fb' } });
+    for (const path of ['/api/garden/ids/nobody?idle=true', '/api/orchard/ids/nobody?idle=']) expect((await get(path)).status).toBe(404);
   });
 });
 
