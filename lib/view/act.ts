@@ -22,11 +22,16 @@ export async function asked(request: Request, action: Action): Promise<Asked> {
   return { ...(id !== undefined && { id }), ...(why !== undefined && { why }) };
 }
 
-/** Does what was asked for, and says what became of it. */
-export async function act(action: Action, { id, why }: Asked, controller: Viewed, gone: AbortSignal): Promise<Answer> {
+/**
+ * Does what was asked for, and says what became of it.
+ *
+ * @param user - who has asked, if that is a name
+ */
+export async function act(action: Action, { id, why }: Asked, controller: Viewed, gone: AbortSignal, user: unknown): Promise<Answer> {
   controller.config.observability.logger.info(`Asked by the view to ${action}`, {
     ...(id !== undefined && { id: cut(id) }),
     ...(why !== undefined && { why }),
+    ...(typeof user === 'string' && user !== '' && { user: cut(user) }),
   });
   const said = { action, ...(id !== undefined && { id: cut(id) }) };
   if (action === 'run') return { ...said, ...(await run(id as string, controller, gone)) };

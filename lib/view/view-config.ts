@@ -14,6 +14,11 @@ export interface ViewConfig {
    */
   readonly allow?: ((request: Request, action: Action, id: string | undefined) => boolean | Promise<boolean>) | undefined;
   /**
+   * Who asks: the name by which the log line of a change says so. It is asked once `allow` has said yes, and decides nothing: without a name,
+   * or if it throws, which is logged, the change is made. Default: the line names nobody.
+   */
+  readonly user?: ((request: Request) => string | undefined | Promise<string | undefined>) | undefined;
+  /**
    * The host names, or names with a port, by which this server is called, besides `localhost` and addresses. Default none: who is called by
    * another name may be the victim of a name that was made to point here.
    */
@@ -26,21 +31,24 @@ export interface ViewSettings {
   readonly prefix: string;
   readonly controllers: ReadonlyMap<string, Viewed>;
   readonly allow: NonNullable<ViewConfig['allow']>;
+  readonly user: NonNullable<ViewConfig['user']>;
   readonly hosts: ReadonlySet<string>;
 }
 
 /** @throws TypeError that names the field, what was expected and what came */
 export function viewSettings(controllers: unknown, config: ViewConfig): ViewSettings {
   checkObject('config', config);
-  const { base = '/', allow = () => false, hosts = [] } = config;
+  const { base = '/', allow = () => false, user = () => undefined, hosts = [] } = config;
   const isPath = typeof base === 'string' && base.startsWith('/') && !base.includes('//') && pathOf(base) === base;
   check('base', base, 'a path that begins with `/`, as it stands in an address', isPath);
   checkFunction('allow', allow);
+  checkFunction('user', user);
   check('hosts', hosts, 'an array of host names', Array.isArray(hosts) && hosts.every(isHost));
   return {
     prefix: base.replace(/\/$/, ''),
     controllers: byName(controllers),
     allow,
+    user,
     // As a request has it: without the port of http, and in ASCII.
     hosts: new Set(hosts.map((host) => hostFrom(host)?.host ?? host)),
   };

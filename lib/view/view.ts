@@ -100,7 +100,8 @@ class Visit {
     if (action === undefined || more.length > 0) throw notFound();
     const body = await asked(this.request, action);
     if (!(await this.#allows(action, loop, body.id))) throw new RefusedError(403, `To ${action} is not allowed; see \`allow\``);
-    return json(await act(action, body, loop.controller, this.request.signal));
+    const user = await this.#said('user', () => this.settings.user(this.request), loop);
+    return json(await act(action, body, loop.controller, this.request.signal, user));
   }
 
   async #allowed(actions: readonly Action[], loop: LoopView, id: string | undefined): Promise<readonly Action[]> {
@@ -108,13 +109,18 @@ class Visit {
     return actions.filter((_, i) => answers[i]);
   }
 
-  async #allows(action: Action, { controller }: LoopView, id: string | undefined): Promise<boolean> {
+  async #allows(action: Action, loop: LoopView, id: string | undefined): Promise<boolean> {
+    // Nothing else that a user's function may answer is a yes.
+    return (await this.#said('allow', () => this.settings.allow(this.request, action, id), loop)) === true;
+  }
+
+  /** What a function of the user answers; nothing if it throws. */
+  async #said(name: 'allow' | 'user', ask: () => unknown, { controller }: LoopView): Promise<unknown> {
     try {
-      // Nothing else that a user's function may answer is a yes.
-      return ((await this.settings.allow(this.request, action, id)) as unknown) === true;
+      return await ask();
     } catch (error) {
-      controller.config.observability.logger.error('`allow` of the view threw', { error });
-      return false;
+      controller.config.observability.logger.error(`\`${name}\` of the view threw`, { error });
+      return undefined;
     }
   }
 }

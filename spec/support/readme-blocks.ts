@@ -40,7 +40,7 @@ const TAKEN_FOR_GRANTED = `
     const owned: all.Shards;
     const messagesOf: (subject: string, signal: AbortSignal) => AsyncIterable<engine.Trigger>;
     const save: (id: string, wanted: unknown) => Promise<void>;
-    const userOf: (request: Request) => Promise<{ isOnCall: boolean } | undefined>;
+    const userOf: (request: Request) => Promise<{ name: string; isOnCall: boolean } | undefined>;
     const isReady: (node: { serviceIds: string[] }) => boolean;
     const alert: (id: string, reason: string) => void;
     const connect: () => rxjs.Observable<string>;

@@ -1,7 +1,8 @@
 import { NEVER, of } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Controller } from 'kreconciler';
-import { view } from 'kreconciler/view';
+import { view, type ViewConfig } from 'kreconciler/view';
+import { logged } from '../../support/logged.js';
 import { FROM_PAGE, ORIGIN, viewed } from '../../support/viewing.js';
 
 beforeEach(() => {
@@ -276,18 +277,42 @@ describe('POST api/NAME/run|pause|resume|discard', () => {
   });
 
   it('should write down who was paused, and why, for the log', async () => {
-    const info = vi.fn();
-    const logger = {
-      debug: () => undefined,
-      info,
-      warn: () => undefined,
-      error: () => undefined,
-      with: () => logger,
-      isEnabled: () => true,
-    };
+    const { logger, lines } = logged();
     const { post } = viewed(allowed, { observability: { logger } });
     await post('/api/orchard/discard', { id: 'apple', why: 'it is rotten' });
-    expect(info).toHaveBeenCalledWith('Asked by the view to discard', { id: 'apple', why: 'it is rotten' });
+    expect(lines).toContainEqual(['info', 'Asked by the view to discard', { id: 'apple', why: 'it is rotten' }]);
+  });
+
+  it.each<[what: string, user: NonNullable<ViewConfig['user']>, fields: object]>([
+    ['a name', (request) => request.headers.get('x-user') ?? undefined, { user: 'ann' }],
+    ['a promise of one', async () => 'ann', { user: 'ann' }],
+    ['a long one, as far as it is shown', () => 'a'.repeat(2_000), { user: `${'a'.repeat(1_000)}…` }],
+    ['nothing', () => undefined, {}],
+    ['an empty name', () => '', {}],
+    ['no text', () => 7 as never, {}],
+  ])('should say in the log who asked for a change: %s', async (_, user, fields) => {
+    const { logger, lines } = logged();
+    const { post } = viewed({ ...allowed, user }, { observability: { logger } });
+    expect((await post('/api/orchard/pause', { id: 'apple' }, { ...FROM_PAGE, 'x-user': 'ann' })).status).toBe(200);
+    expect(lines).toContainEqual(['info', 'Asked by the view to pause', { id: 'apple', ...fields }]);
+  });
+
+  it('should do what is allowed, though it cannot be told who asked for it', async () => {
+    const { logger, lines } = logged();
+    const error = new Error('no sessions');
+    const { controller, post } = viewed({ ...allowed, user: () => Promise.reject(error) }, { observability: { logger } });
+    await post('/api/orchard/pause', { id: 'apple' });
+    expect(Object.keys(controller.inspect().pausedIds ?? {})).toEqual(['apple']);
+    expect(lines).toContainEqual(['error', '`user` of the view threw', { error }]);
+    expect(lines).toContainEqual(['info', 'Asked by the view to pause', { id: 'apple' }]);
+  });
+
+  it('V1 should not be allowed a change by having a name, nor ask for one that is read or refused', async () => {
+    const user = vi.fn(() => 'ann');
+    const { post, get } = viewed({ user });
+    expect((await post('/api/orchard/pause', {})).status).toBe(403);
+    expect((await get('/api/orchard')).status).toBe(200);
+    expect(user).not.toHaveBeenCalled();
   });
 });
 
@@ -305,6 +330,7 @@ describe('view', () => {
     [undefined, { base: '/a?b' }, 'Expected `base` to be '],
     [undefined, { base: 5 }, 'Expected `base` to be '],
     [undefined, { allow: true }, 'Expected `allow` to be a function, got `true` (boolean)'],
+    [undefined, { user: 'ann' }, 'Expected `user` to be a function, got `ann` (string)'],
     [undefined, { hosts: 'a.example' }, 'Expected `hosts` to be an array of host names, got `a.example` (string)'],
     [undefined, { hosts: [5] }, 'Expected `hosts` to be an array of host names'],
     [undefined, { hosts: ['https://a.example'] }, 'Expected `hosts` to be an array of host names, got `["https://a.example"]` (object)'],
