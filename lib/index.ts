@@ -7,6 +7,7 @@ export { defaultHasher } from '../operators/default-hasher.js';
 export { DelayScheduler } from '../operators/delay-scheduler.js';
 export { RetryError, TerminalError } from '../operators/errors.js';
 export { loop, type LoopParts } from '../operators/loop.js';
+export type { HistoryStep } from '../operators/history.js';
 export { ofKind } from '../operators/of-kind.js';
 export { byPriority, type ByPriorityConfig } from '../operators/orders/by-priority.js';
 export { fair, type FairConfig } from '../operators/orders/fair.js';

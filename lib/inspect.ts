@@ -1,7 +1,7 @@
 import type { Counts, Snapshot, WorkerCounts } from '../operators/snapshots.js';
 import type { Entry } from '../operators/entry.js';
-import { History } from '../operators/history.js';
-import type { Reason, Step } from '../operators/types.js';
+import { History, type HistoryStep } from '../operators/history.js';
+import type { Reason } from '../operators/types.js';
 import type { Workqueue } from '../operators/workqueue.js';
 import type { ErrorDescription } from './describe-error.js';
 import { Notes, type Pause } from './notes.js';
@@ -34,10 +34,10 @@ export interface InspectedId {
   /** The error that its last run failed with, and when, in ms on the scheduler's clock. */
   readonly lastError?: ErrorDescription & { readonly at: number };
   /**
-   * Its last steps, oldest first, without their triggers; see `config.history`. Read when it is asked for, so it costs nothing before, and
+   * Its last steps, oldest first, each with the name of the event stream that it came from instead of its trigger; see `config.history`. Read when it is asked for, so it costs nothing before, and
    * it is not enumerable: a copy, JSON or `console.log` of the id does not show it.
    */
-  readonly history: readonly Step[];
+  readonly history: readonly HistoryStep[];
 }
 
 /** An id that is idle, but paused, or not forgotten yet. */
@@ -46,7 +46,7 @@ export interface IdleId {
   readonly state: 'idle';
   readonly paused?: Pause;
   /** As that of an {@link InspectedId}. */
-  readonly history: readonly Step[];
+  readonly history: readonly HistoryStep[];
 }
 
 /**
@@ -184,8 +184,8 @@ function isWithoutPlace({ running }: Workqueue, { queues, limits: { workerConcur
   return queues.reduce((sum, queue) => sum + queue.running, 0) >= concurrency;
 }
 
-function withHistory<T extends object>(row: T, read: () => readonly Step[]): T & { readonly history: readonly Step[] } {
-  return Object.defineProperty(row, 'history', { get: read, enumerable: false }) as T & { readonly history: readonly Step[] };
+function withHistory<T extends object>(row: T, read: () => readonly HistoryStep[]): T & { readonly history: readonly HistoryStep[] } {
+  return Object.defineProperty(row, 'history', { get: read, enumerable: false }) as T & { readonly history: readonly HistoryStep[] };
 }
 
 function heldByOf(entry: Readonly<Entry>, isPaused: boolean, queue: Workqueue, inspected: Inspected): HeldBy | undefined {

@@ -1,12 +1,11 @@
-import type { Step } from '../../operators/types.js';
+import type { HistoryStep } from '../../operators/history.js';
 import { describeError, type ErrorDescription } from '../describe-error.js';
 import type { StepMessage } from './api.js';
 import { cut, cutAll } from './texts.js';
 
 /** A step as JSON. */
-export function stepMessage(step: Step): StepMessage {
-  const { kind, id, worker, at, trigger } = step;
-  const stream = trigger?.stream;
+export function stepMessage(step: HistoryStep): StepMessage {
+  const { kind, id, worker, at, trigger, stream = trigger?.stream } = step;
   return {
     kind,
     id: cut(id),

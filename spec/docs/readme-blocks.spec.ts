@@ -264,8 +264,8 @@ describe('lib/README.md', () => {
     ]);
     await ran('history', { controller, console: { log } });
     expect(log.mock.calls.slice(2)).toEqual([
-      [expect.any(Number), 'enqueued'],
-      [expect.any(Number), 'started'],
+      [expect.any(Number), 'enqueued', 'boot'],
+      [expect.any(Number), 'started', undefined],
       [0, [], 0, undefined],
     ]);
     stop.abort();

@@ -1,7 +1,8 @@
 import { Subject } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { constant, Controller, type Step } from 'kreconciler';
+import { constant, Controller, type Step, type Trigger } from 'kreconciler';
 import { controlled } from '../support/controlled.js';
+import { deferred } from '../support/deferred.js';
 
 const working = { leaderElectionEnabled: false };
 
@@ -33,10 +34,34 @@ describe('Controller.inspectId', () => {
     const { controller, changes, steps } = orchard();
     changes.next('pear');
     vi.advanceTimersByTime(1_500);
-    const told = steps.map((step) => ({ ...step, trigger: undefined }));
+    const told = steps.map(({ trigger, ...step }) => ({ ...step, ...(trigger !== undefined && { stream: 'changes' }) }));
     expect(controller.inspectId('pear')).toMatchObject({ id: 'pear', state: 'waiting', attempt: 3, failures: 2 });
     expect(controller.inspectId('pear')?.history).toEqual(told);
     expect(controller.inspect().ids[0]?.history).toEqual(told);
+  });
+
+  it('should say of each event from which stream it came, if from any', () => {
+    const run = deferred();
+    const streams = { files: new Subject<string>(), resync: new Subject<Trigger>() };
+    const { controller } = controlled(() => run.promise, streams, working);
+    void controller.run();
+    const toldOf = (id: string) => controller.inspectId(id)?.history.map(({ kind, stream }) => `${kind} by ${stream ?? '-'}`);
+    streams.files.next('busy');
+    expect(toldOf('busy')).toEqual(['enqueued by files', 'started by -']);
+    streams.files.next('apple');
+    expect(toldOf('apple')).toEqual(['enqueued by files']);
+    streams.resync.next({ id: 'apple', message: {} });
+    void controller.reconcile('apple').catch(() => undefined);
+    expect(toldOf('apple')).toEqual(['enqueued by files', 'merged by resync', 'merged by -']);
+    void controller.reconcile('pear').catch(() => undefined);
+    expect(toldOf('pear')).toEqual(['enqueued by -']);
+    controller.pause('apple');
+    streams.resync.next({ id: 'apple', force: true });
+    expect(toldOf('apple')?.slice(3)).toEqual(['paused by -', 'rejected by resync']);
+    controller.discard('apple');
+    expect(toldOf('apple')?.slice(5)).toEqual(['dropped by -']);
+    controller.discard('pear');
+    expect(toldOf('pear')).toEqual(['enqueued by -', 'dropped by -']);
   });
 
   it('should have those of an id that is idle again, and that it is paused', () => {

@@ -64,7 +64,7 @@ export function details(step: StepMessage): string {
       said.push(by(step));
       break;
     case 'rejected':
-      said.push(words(step.reason));
+      said.push(words(step.reason), step.stream !== undefined && by(step));
       break;
     case 'started':
       said.push(

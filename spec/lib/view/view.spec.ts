@@ -163,7 +163,7 @@ describe('GET api/NAME/ids/ID', () => {
       at: 1_000_000,
       id: expect.objectContaining({ id: 'pear', state: 'waiting' }) as object,
       history: [
-        { kind: 'enqueued', id: 'pear', worker: 0, at: 1_000_000, reason: 'event' },
+        { kind: 'enqueued', id: 'pear', worker: 0, at: 1_000_000, stream: 'changes', reason: 'event' },
         { kind: 'started', id: 'pear', worker: 0, at: 1_000_000, attempt: 1, reason: 'event', streams: ['changes'], waited: 0 },
         {
           kind: 'requeued',

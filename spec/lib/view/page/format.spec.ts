@@ -54,6 +54,7 @@ describe('details', () => {
     [{ kind: 'enqueued', reason: 'retry' }, 'for its retry'],
     [{ kind: 'merged', stream: 'resync' }, 'by resync'],
     [{ kind: 'rejected', reason: 'not_owned' }, 'not owned'],
+    [{ kind: 'rejected', reason: 'full', stream: 'resync' }, 'full · by resync'],
     [
       { kind: 'started', attempt: 2, reason: 'retry', streams: ['files', 'exits'], waited: 30 },
       'attempt 2 · for files, exits · waited 30 ms',
