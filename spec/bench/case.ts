@@ -21,6 +21,8 @@ export interface Case {
   readonly layers?: boolean;
   /** Further options of `node`. */
   readonly flags?: readonly string[];
+  /** For how many seconds a contender is waited for. */
+  readonly limit?: number;
   /** Takes one measurement in a process of its own; `scale` below 1 is for a quick look. */
   readonly measure: (contender: () => Promise<Contender>, scale: number) => Promise<Figures>;
 }

@@ -35,6 +35,6 @@ async function atMost(what: string, limit: number, measure: () => Promise<number
 }
 
 async function measured(key: string, name: string, scale: number): Promise<number> {
-  const figures = await run(name, 'kreconciler', scale, name.startsWith('memory') ? ['--expose-gc'] : []);
+  const figures = await run(name, 'kreconciler', scale, name.startsWith('memory') ? { flags: ['--expose-gc'] } : {});
   return figures?.[key] ?? NaN;
 }

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import type { Case, Figures } from './case.js';
 import { cases } from './cases/index.js';
 import { contenders } from './contenders/index.js';
-import { run } from './run.js';
+import { LATE, run } from './run.js';
 import { sizes } from './sizes.js';
 import { medianOf, ratioOf, type Rounds } from './statistics.js';
 import { table } from './table.js';
@@ -54,13 +54,14 @@ if (options.json !== undefined) {
 }
 
 /** The contenders take turns, so that what else the machine does hits them alike. */
-async function compete(name: string, { needs, flags, layers = false }: Case): Promise<Map<string, Rounds>> {
+async function compete(name: string, subject: Case): Promise<Map<string, Rounds>> {
+  const { needs, layers = false } = subject;
   const able = participants
     .filter(([, { can, layerOver }]) => can.includes(needs) && (layers || layerOver === undefined))
     .map(([who]) => who);
   const results = new Map<string, (Figures | undefined)[]>(able.map((who) => [who, []]));
   for (let round = 0; round < rounds; round++) {
-    for (const [who, taken] of results) taken.push(await run(name, who, scale, flags));
+    for (const [who, taken] of results) taken.push(taken.includes(LATE) ? LATE : await run(name, who, scale, subject));
   }
   return results;
 }

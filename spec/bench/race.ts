@@ -19,12 +19,16 @@ export class Race {
     this.#finish = resolve;
   });
 
-  constructor(readonly total: number) {}
+  /** @param patience - microseconds of CPU time an id */
+  constructor(
+    readonly total: number,
+    readonly patience = PATIENCE,
+  ) {}
 
   /** Counts a run; false if it was the last one. */
   goesOn(): boolean {
     const isOver =
-      ++this.#runs === this.total || (this.#runs % 512 === 0 && this.#stopwatch.cpu > Math.max(PATIENCE * this.total, WARM_UP));
+      ++this.#runs === this.total || (this.#runs % 512 === 0 && this.#stopwatch.cpu > Math.max(this.patience * this.total, WARM_UP));
     // When the run has ended.
     if (isOver) setImmediate(() => this.#finish(this.#stopwatch.rate(this.#runs)));
     return !isOver;
