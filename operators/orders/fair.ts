@@ -30,7 +30,8 @@ export function fair(config: FairConfig): () => ReadyQueue {
   checkFunction('key', key);
   checkSize('concurrency', concurrency, 1);
   checkFunction('within', within);
-  return () => new FairQueue(keyed(key), concurrency, within);
+  const share = Symbol('share');
+  return () => new FairQueue(keyed(key), concurrency, within, share);
 }
 
 /** The ids of one key. */
@@ -50,24 +51,29 @@ class Share implements LinkedListNode<Share> {
   ) {}
 }
 
+/**
+ * An item that is ready or runs, with its share: users may change their mind about the key of an id. A Map of a million items would take
+ * longer than all else. The symbol is that of one `fair`, for one may be within another.
+ */
+type Shared = ReadyItem & { [share: symbol]: Share | undefined };
+
 class FairQueue implements ReadyQueue {
   readonly #shares = new Map<string, Share>();
   /** The keys that may run something, each once, the next one first. */
   readonly #round = new LinkedList<Share>();
-  /** Of all that are ready or run. By item: users may change their mind about the key of an id. */
-  readonly #shareOf = new Map<ReadyItem, Share>();
 
   constructor(
     readonly keyOf: (id: string) => string,
     readonly concurrency: number,
     readonly within: () => ReadyQueue,
+    readonly share: symbol,
   ) {}
 
-  push(item: ReadyItem): void {
+  push(item: Shared): void {
     const key = this.keyOf(item.id);
     let share = this.#shares.get(key);
     if (share === undefined) this.#shares.set(key, (share = new Share(key, this.within())));
-    this.#shareOf.set(item, share);
+    item[this.share] = share;
     share.items.push(item);
     share.ready++;
     share.isHeld = false;
@@ -91,27 +97,27 @@ class FairQueue implements ReadyQueue {
     return undefined;
   }
 
-  remove(item: ReadyItem): void {
-    const share = this.#shareOf.get(item);
+  remove(item: Shared): void {
+    const share = item[this.share];
     if (share === undefined) return;
-    this.#shareOf.delete(item);
+    item[this.share] = undefined;
     share.items.remove(item);
     share.ready--;
     this.#settle(share);
   }
 
-  ended(item: ReadyItem): void {
-    const share = this.#shareOf.get(item);
+  ended(item: Shared): void {
+    const share = item[this.share];
     if (share === undefined) return;
-    this.#shareOf.delete(item);
+    item[this.share] = undefined;
     share.items.ended(item);
     share.running--;
     share.isHeld = false;
     this.#settle(share);
   }
 
-  holds(item: ReadyItem): boolean {
-    const share = this.#shareOf.get(item);
+  holds(item: Shared): boolean {
+    const share = item[this.share];
     return share !== undefined && (share.running >= this.concurrency || share.items.holds?.(item) === true);
   }
 
