@@ -8,6 +8,7 @@ export const cases: Readonly<Record<string, () => Promise<Case>>> = {
   'steady-observable': async () => (await import('./steady.js')).steady(1, 'observable'),
   burst: async () => (await import('./burst.js')).burst,
   'ordered-2k': async () => (await import('./ordered.js')).ordered(2000),
+  'ordered-2k-warm': async () => (await import('./ordered.js')).ordered(2000, 100),
   'ordered-50k': async () => (await import('./ordered.js')).ordered(50_000),
   'ordered-1m': async () => (await import('./ordered.js')).ordered(1_000_000),
   dedup: async () => (await import('./dedup.js')).dedup,
