@@ -1,5 +1,6 @@
 import { asyncScheduler, firstValueFrom, timer } from 'rxjs';
 import type { Entry } from '../operators/entry.js';
+import { walkOf } from '../operators/id-index.js';
 import { check, checkObject } from '../operators/check.js';
 import type { Counts } from '../operators/snapshots.js';
 import { unconvergedSince } from './unconverged-since.js';
@@ -63,7 +64,8 @@ export async function inspectIds(config: InspectIdsConfig, inspected: Inspected)
   } else {
     for (const queue of inspected.queues) {
       let some = new Smallest(limit + 1, cursor);
-      const walk = queue.walk(
+      const walk = walkOf(
+        queue.entries,
         (entry) => {
           some.see(entry.id, unconvergedSince(entry, inspected));
           if (isIn(entry, state) && matches(entry.id)) some.offer(entry.id);

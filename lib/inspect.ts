@@ -101,7 +101,7 @@ export class Inspected {
 
   entryOf(id: string): Entry | undefined {
     for (const queue of this.queues) {
-      const entry = queue.entryOf(id);
+      const entry = queue.entries.get(id);
       if (entry !== undefined) return entry;
     }
     return undefined;
@@ -133,14 +133,14 @@ export function inspectCounts(
 
 /** All ids that are not idle. */
 export function inspectAll(inspected: Inspected): readonly InspectedId[] {
-  return inspected.queues.flatMap((queue) => Array.from(queue.entries, (entry) => inspectEntry(entry, queue, inspected)));
+  return inspected.queues.flatMap((queue) => queue.entries.values().map((entry) => inspectEntry(entry, queue, inspected)));
 }
 
 /** One id; nothing if it is idle, not paused, and forgotten. */
 export function inspectId(id: string, inspected: Inspected): InspectedId | IdleId | undefined {
   const { queues, notes, history } = inspected;
   for (const queue of queues) {
-    const entry = queue.entryOf(id);
+    const entry = queue.entries.get(id);
     if (entry !== undefined) return inspectEntry(entry, queue, inspected);
   }
   const paused = notes.pauses.get(id);

@@ -52,8 +52,8 @@ export class Entry implements LinkedListNode<Entry>, IdNode<Entry>, ReadyItem {
   dirty: Demand | undefined = undefined;
   /** Since when it is ready or running. */
   since = 0;
-  /** Which size it counts against; `rest`: it would be idle, but may not run yet. */
-  counts: 'ready' | 'waiting' | 'rest' | undefined = undefined;
+  /** Which size it counts against; `rest`: it would be idle, but may not run yet. Strings all of them, which compare faster than with `undefined`. */
+  counts: 'none' | 'ready' | 'waiting' | 'rest' = 'none';
   hold: Hold | undefined = undefined;
   /** The wake-up it waits for. */
   tick: Tick<Entry> | undefined = undefined;

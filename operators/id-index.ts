@@ -89,26 +89,14 @@ export class IdIndex<T extends IdNode<T>> {
     return nodes.sort((a, b) => a.sequence - b.sequence);
   }
 
-  /**
-   * Calls `visit` with each node that is there all the while, once, as many buckets at a time as the returned function is told; it
-   * answers whether it is through. If the table was resized meanwhile, the walk begins anew with `restarted`.
-   */
-  walk(visit: (node: T) => void, restarted: () => void): (count: number) => boolean {
-    let walked = this.#buckets;
-    let at = 0;
-    return (count) => {
-      if (walked !== this.#buckets) {
-        walked = this.#buckets;
-        at = 0;
-        restarted();
-      }
-      for (const end = Math.min(at + count, walked.length); at < end; at++) {
-        for (let node = walked[at]; node !== undefined; node = node.nextInBucket) visit(node);
-      }
-      if (at < walked.length) return false;
-      for (const node of this.#overflow.values()) visit(node);
-      return true;
-    };
+  /** All nodes, strung together, but for those in `overflow`. Another array when the table was resized. */
+  get buckets(): readonly (T | undefined)[] {
+    return this.#buckets;
+  }
+
+  /** Those that have no place in a bucket. */
+  get overflow(): ReadonlyMap<string, T> {
+    return this.#overflow;
   }
 
   #resize(length: number): void {
@@ -139,6 +127,32 @@ export class IdIndex<T extends IdNode<T>> {
       this.#buckets[at] = node;
     }
   }
+}
+
+/**
+ * Calls `visit` with each node that is there all the while, once, as many buckets at a time as the returned function is told; it
+ * answers whether it is through. If the table was resized meanwhile, the walk begins anew with `restarted`.
+ */
+export function walkOf<T extends IdNode<T>>(
+  index: IdIndex<T>,
+  visit: (node: T) => void,
+  restarted: () => void,
+): (count: number) => boolean {
+  let walked = index.buckets;
+  let at = 0;
+  return (count) => {
+    if (walked !== index.buckets) {
+      walked = index.buckets;
+      at = 0;
+      restarted();
+    }
+    for (const end = Math.min(at + count, walked.length); at < end; at++) {
+      for (let node = walked[at]; node !== undefined; node = node.nextInBucket) visit(node);
+    }
+    if (at < walked.length) return false;
+    for (const node of index.overflow.values()) visit(node);
+    return true;
+  };
 }
 
 function buckets<T>(length: number): (T | undefined)[] {

@@ -47,7 +47,8 @@ export type Closing = 'stopped' | 'moved';
  * because it is paused; an entry is a member of its `tick`, if it has one, and then it is waiting or abandoned.
  */
 export class Workqueue {
-  readonly #entries = new IdIndex<Entry>();
+  /** The ids that are not idle: for others to look at. */
+  readonly entries = new IdIndex<Entry>();
   readonly #ready: ReadyIds;
   readonly #demands = new Demands();
   readonly #ticks: TickGrid<Entry>;
@@ -81,14 +82,14 @@ export class Workqueue {
   ) {
     this.#cooldown = config.cooldown ?? 0;
     this.#ticks = new TickGrid(config.delayResolution, arm, clock);
-    this.#ready = new ReadyIds(this.#entries, config.order ?? fifo, (why, cause) => {
+    this.#ready = new ReadyIds(this.entries, config.order ?? fifo, (why, cause) => {
       broken(new Error(`The \`order\` of worker ${String(worker)} is broken: ${why}`, cause === undefined ? undefined : { cause }));
     });
   }
 
   /** How many ids are not idle; those that rest are counted. */
   get size(): number {
-    return this.#entries.size;
+    return this.entries.size;
   }
 
   /** How many of them are abandoned. */
@@ -126,20 +127,6 @@ export class Workqueue {
     return this.#ready.isAsked;
   }
 
-  get entries(): Iterable<Readonly<Entry>> {
-    return this.#entries.values();
-  }
-
-  /** Unless it is idle. */
-  entryOf(id: string): Entry | undefined {
-    return this.#entries.get(id);
-  }
-
-  /** Shows all that are there, bit by bit; see {@link IdIndex.walk}. */
-  walk(visit: (entry: Entry) => void, restarted: () => void): (buckets: number) => boolean {
-    return this.#entries.walk(visit, restarted);
-  }
-
   /**
    * An event. Makes exactly one of enqueued, merged, rejected (A1).
    *
@@ -148,7 +135,7 @@ export class Workqueue {
   offer(trigger: Trigger, at: number): Entry | undefined {
     const { id } = trigger;
     const hash = hashOf(id);
-    const known = this.#entries.get(id, hash);
+    const known = this.entries.get(id, hash);
     const demand = this.#demands.of(trigger);
     if (!this.pauses.isNone && this.pauses.has(id)) return this.#offerPaused(known, trigger, hash, demand, at);
     if (known !== undefined && !mayRunBy(known, trigger, demand)) return this.#merge(known, trigger, demand, at);
@@ -235,7 +222,7 @@ export class Workqueue {
 
   /** `id`, if it was ready, is so no longer: it is paused. Called after `pauses` knows. */
   pause(id: string): void {
-    const entry = this.#entries.get(id);
+    const entry = this.entries.get(id);
     if (entry?.state !== 'ready') return;
     this.#ready.park(entry);
   }
@@ -243,16 +230,16 @@ export class Workqueue {
   /** What held `id`, or without one the whole loop, is gone: what came or fell due meanwhile becomes ready (C1). */
   resume(id: string | undefined, at: number): void {
     if (id === undefined) {
-      for (const entry of this.#entries.values()) this.#resume(entry, at);
+      for (const entry of this.entries.values()) this.#resume(entry, at);
       return;
     }
-    const entry = this.#entries.get(id);
+    const entry = this.entries.get(id);
     if (entry !== undefined) this.#resume(entry, at);
   }
 
   /** Its retries, its mark and its wake-up are gone; what runs ends as while stopping (C3). */
   discard(id: string, at: number): void {
-    const entry = this.#entries.get(id);
+    const entry = this.entries.get(id);
     if (entry === undefined) return;
     if (entry.state === 'running') {
       const { of } = entry;
@@ -267,7 +254,7 @@ export class Workqueue {
 
   /** Nobody can resume what is paused any more: its work is dropped, so that nobody waits for it (P1). */
   dropPaused(at: number): void {
-    for (const entry of this.#entries.values()) {
+    for (const entry of this.entries.values()) {
       if (entry.state !== 'running' && this.pauses.has(entry.id)) this.#takeOut(entry, 'stopped', at);
     }
   }
@@ -303,7 +290,7 @@ export class Workqueue {
   /** Nobody waits any longer for what is still running or abandoned. */
   giveUp(at: number): void {
     this.close(this.#closing ?? 'stopped', at);
-    for (const entry of this.#entries.values()) {
+    for (const entry of this.entries.values()) {
       if (entry.state === 'running') this.cut(entry, at, false);
       else this.becomeIdle(entry);
     }
@@ -324,7 +311,7 @@ export class Workqueue {
 
   /** It is idle. */
   protected becomeIdle(entry: Entry): void {
-    this.#entries.remove(entry);
+    this.entries.remove(entry);
   }
 
   /** An event for an id that may start as soon as its turn comes. Refused if full, and then its wake-up stays (Q1). */
@@ -336,7 +323,7 @@ export class Workqueue {
       return;
     }
     const entry = known ?? this.made(id, hash);
-    if (known === undefined) this.#entries.add(entry);
+    if (known === undefined) this.entries.add(entry);
     else this.#unwait(entry);
     entry.asked = merged(entry.asked, demand);
     if (isForced) entry.of.isForced = true;
@@ -355,7 +342,7 @@ export class Workqueue {
     if (known !== undefined) return this.#merge(known, trigger, demand, at, true);
     const entry = this.made(trigger.id, hash);
     entry.state = 'waiting';
-    this.#entries.add(entry);
+    this.entries.add(entry);
     this.#count(entry);
     return this.#merge(entry, trigger, demand, at, true);
   }
@@ -555,7 +542,7 @@ export class Workqueue {
   }
 
   #countRest(entry: Entry): void {
-    if (entry.counts !== undefined) return;
+    if (entry.counts !== 'none') return;
     entry.counts = 'rest';
     this.#resting++;
   }
@@ -569,7 +556,7 @@ export class Workqueue {
     if (entry.counts === 'ready') this.#readyByEvent--;
     else if (entry.counts === 'waiting') this.#waiting--;
     else if (entry.counts === 'rest') this.#resting--;
-    entry.counts = undefined;
+    entry.counts = 'none';
   }
 
   #requeue(entry: Entry, attempt: number, took: number, requeueDelay: number, at: number): void {
@@ -651,7 +638,7 @@ export class Workqueue {
       this.#ready.ended(entry);
       this.#drop(entry, reason, at);
     }
-    for (const entry of this.#entries.values()) {
+    for (const entry of this.entries.values()) {
       if (entry.state !== 'running') this.#takeOut(entry, reason, at);
     }
   }
@@ -663,7 +650,7 @@ export class Workqueue {
   }
 
   #remove(entry: Entry): void {
-    if (entry.counts !== undefined) this.#uncount(entry);
+    if (entry.counts !== 'none') this.#uncount(entry);
     this.#forgetHold(entry);
     this.becomeIdle(entry);
   }

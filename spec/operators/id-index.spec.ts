@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hashOf, IdIndex, type IdNode } from '../../operators/id-index.js';
+import { hashOf, IdIndex, type IdNode, walkOf } from '../../operators/id-index.js';
 
 class Node implements IdNode<Node> {
   nextInBucket: Node | undefined = undefined;
@@ -108,7 +108,8 @@ describe('IdIndex', () => {
     for (const node of collided) index.add(node);
     let seen: Node[] = [];
     let restarts = 0;
-    const walk = index.walk(
+    const walk = walkOf(
+      index,
       (node) => seen.push(node),
       () => {
         restarts++;

@@ -29,7 +29,7 @@ function after(driven: DrivenWorkqueue): string {
 /** What the queue itself says. */
 function actually({ queue }: DrivenWorkqueue): string {
   // What only rests is done, as far as steps tell.
-  const count = (state: string) => [...queue.entries].filter((entry) => entry.state === state && entry.counts !== 'rest').length;
+  const count = (state: string) => queue.entries.values().filter((entry) => entry.state === state && entry.counts !== 'rest').length;
   return `ready ${count('ready')}, running ${count('running')}, waiting ${count('waiting')}, abandoned ${count('abandoned')}`;
 }
 

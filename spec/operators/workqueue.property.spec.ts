@@ -239,8 +239,8 @@ class Pair {
       const steps = driven.steps.filter(
         (step) => step.id === id && !(step.kind === 'rejected' && step.trigger !== undefined && this.#refused.has(step.trigger)),
       );
-      const history = driven.history.of(id, driven.queue.entryOf(id), 0);
-      equal(`history of ${id}`, history, steps.slice(-REMEMBERED).map(withoutTrigger));
+      const history = driven.history.of(id, driven.queue.entries.get(id), 0);
+      equal(`history of ${id}`, history, steps.slice(-REMEMBERED).map(remembered));
     }
   }
 
@@ -260,7 +260,7 @@ class Pair {
     equal(
       `state after ${does}`,
       {
-        ids: stateOf(queue.entries),
+        ids: stateOf(queue.entries.values()),
         size: queue.size,
         running: driven.allRunning.map(({ id }) => id).sort(),
         resting: queue.resting,
@@ -304,10 +304,9 @@ function stateOf(ids: Iterable<{ readonly id: string; readonly state: string }>)
   return Object.fromEntries([...ids].map(({ id, state }) => [id, state]));
 }
 
-function withoutTrigger(step: Step): unknown {
-  const copy = { ...step };
-  delete copy.trigger;
-  return copy;
+/** A step as a history has it: of its event the stream is left. */
+function remembered({ trigger, ...step }: Step): unknown {
+  return { ...step, ...(trigger?.stream !== undefined && { stream: trigger.stream }) };
 }
 
 function byId(steps: readonly Step[]): Step[] {

@@ -147,7 +147,7 @@ export class DrivenWorkqueue {
   }
 
   stateOf(id: string): string {
-    for (const entry of this.queue.entries) if (entry.id === id) return entry.state;
+    for (const entry of this.queue.entries.values()) if (entry.id === id) return entry.state;
     return 'idle';
   }
 
@@ -156,7 +156,7 @@ export class DrivenWorkqueue {
   }
 
   get allRunning(): Entry[] {
-    return [...this.queue.entries].filter(({ state }) => state === 'running');
+    return this.queue.entries.values().filter(({ state }) => state === 'running');
   }
 
   /** The only one that runs, or the one of that id. */

@@ -179,7 +179,7 @@ describe('A5: the order of things', () => {
       (_, { attempt }) => (attempt === 1 ? fails() : undefined),
       {},
       ({ kind }, { queues }) => {
-        const [entry] = queues[0]!.entries;
+        const [entry] = queues[0]!.entries.values();
         states.push(`${kind}: ${entry?.state ?? 'idle'}`);
       },
     );
