@@ -37,8 +37,6 @@ export interface BusyWorker {
 export class BusyPeriod implements RunObserver {
   readonly #runner: Runner;
   #turn: Subscriber<never> | undefined;
-  /** What runs. */
-  #current: Entry | undefined;
 
   constructor(readonly worker: BusyWorker) {
     const { reconciler, settings, queue, Context } = worker;
@@ -52,13 +50,13 @@ export class BusyPeriod implements RunObserver {
 
   readonly advance = (): void => {
     const { worker } = this;
-    while (this.#turn !== undefined && this.#current === undefined && !worker.isClosed) {
+    while (this.#turn !== undefined && this.#runner.entry === undefined && !worker.isClosed) {
       const entry = worker.start();
       if (entry === undefined) {
         this.#end();
         return;
       }
-      this.#current = entry;
+      this.#runner.take(entry);
       worker.trampoline.deliver();
       // Whoever saw it start may have cut it off.
       if (!this.#isRunning(entry)) continue;
@@ -81,7 +79,7 @@ export class BusyPeriod implements RunObserver {
 
   overtime(): void {
     const { worker } = this;
-    const { id } = this.#current as Entry;
+    const { id } = this.#runner.entry as Entry;
     // eslint-disable-next-line @typescript-eslint/no-deprecated -- it is what people of rxjs look for
     const error = new TimeoutError();
     error.message = `Reconciling \`${id}\` took longer than ${String(worker.settings.maxReconcileTime)} ms`;
@@ -101,12 +99,9 @@ export class BusyPeriod implements RunObserver {
 
   /** Takes what runs away from here; the caller records that, and then ends it. */
   cutOff(): CutRun | undefined {
-    const entry = this.#current;
-    if (entry === undefined) return undefined;
-    this.#current = undefined;
-    this.worker.freePlace();
-    // Its start may have been seen, although it was not called yet.
-    return this.#runner.cutOff() ?? { entry, open: false, end: () => undefined };
+    const cut = this.#runner.cutOff();
+    if (cut !== undefined) this.worker.freePlace();
+    return cut;
   }
 
   /** Nothing of it may keep the process alive. */
@@ -122,12 +117,11 @@ export class BusyPeriod implements RunObserver {
     const outcome: Outcome =
       said.failure !== undefined && entry.context?.gaveWayBy(said.error) === true ? { ...said, failure: 'superseded' } : said;
     this.#runner.recorded();
-    this.#current = undefined;
     worker.ended(entry, outcome, at);
   }
 
   #isRunning(entry: Entry): boolean {
-    return this.#current === entry;
+    return this.#runner.entry === entry;
   }
 
   #end(): void {

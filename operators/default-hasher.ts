@@ -14,7 +14,10 @@ const PRIME = 0x01000193;
  * defaultHasher('a', 16); // 12
  */
 export function defaultHasher(id: string, count: number): number {
-  if (count === 1) return 0;
+  return count === 1 ? 0 : fnv1a(id) % count;
+}
+
+function fnv1a(id: string): number {
   let hash = OFFSET_BASIS;
   for (let i = 0; i < id.length; i++) {
     const unit = id.charCodeAt(i);
@@ -37,7 +40,7 @@ export function defaultHasher(id: string, count: number): number {
     }
     hash = mix(hash, 0x80 | (point & 0x3f));
   }
-  return (hash >>> 0) % count;
+  return hash >>> 0;
 }
 
 function mix(hash: number, byte: number): number {

@@ -57,11 +57,7 @@ export class ReadyIds {
 
   /** The next one, unless the order holds back those it has until one of its runs has ended. */
   shift(): Entry | undefined {
-    const entry = this.#forced.shift();
-    if (entry === undefined) return this.#shift();
-    entry.of.isForced = false;
-    entry.of.chosen = undefined;
-    return entry;
+    return this.#forced.isEmpty ? this.#shift() : this.#shiftForced();
   }
 
   /** Whether the order holds a ready `entry` back until one of its runs has ended. */
@@ -125,6 +121,14 @@ export class ReadyIds {
   #remove(item: ReadyItem): void {
     this.#ordered--;
     this.#order.remove(item);
+  }
+
+  #shiftForced(): Entry | undefined {
+    const entry = this.#forced.shift();
+    if (entry === undefined) return undefined;
+    entry.of.isForced = false;
+    entry.of.chosen = undefined;
+    return entry;
   }
 
   #shift(): Entry | undefined {

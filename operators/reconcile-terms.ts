@@ -3,12 +3,10 @@ import type { ReconcileSettings } from './config.js';
 import type { LaneExtras } from './lane-config.js';
 import { loopWith } from './loop.js';
 import { notOwned } from './route.js';
+import { NOWHERE } from './router.js';
 import { inTerms, LaneTerm } from './tenure.js';
 import type { Reconciler, Step, Trigger } from './types.js';
 import { UnicastSubject } from './unicast-subject.js';
-
-/** The group of what was rejected, to which nobody listens. */
-const NOWHERE = -1;
 
 /**
  * `reconcile` for workers each of which runs in terms of its own: these come with the events, so that they end where the events
@@ -28,7 +26,7 @@ export function reconcileTerms(
           known.add(input.worker);
           return input.worker;
         }
-        const worker = router.route(input) ?? NOWHERE;
+        const worker = router.route(input);
         if (worker === NOWHERE || known.has(worker)) return worker;
         emit(notOwned(input, worker, settings));
         return NOWHERE;

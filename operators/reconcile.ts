@@ -4,6 +4,7 @@ import { checkFunction } from './check.js';
 import { UnicastSubject } from './unicast-subject.js';
 import type { LaneExtras } from './lane-config.js';
 import { loopWith } from './loop.js';
+import { NOWHERE } from './router.js';
 import type { Reconciler, Step, Trigger } from './types.js';
 
 /**
@@ -40,7 +41,7 @@ export function reconcileWith(
       events.pipe(
         // By the bounded lane number, never by id: a group is kept for ever. Nobody listens to that of what was rejected.
         groupBy((event) => router.route(event), { connector: () => new UnicastSubject() }),
-        mergeMap((group) => (group.key === undefined ? EMPTY : group.pipe(lane(reconciler, group.key)))),
+        mergeMap((group) => (group.key === NOWHERE ? EMPTY : group.pipe(lane(reconciler, group.key)))),
       ),
     extras,
   );

@@ -11,23 +11,32 @@ import type { Rejected, Trigger } from './types.js';
  */
 export function route(event: string | Trigger, settings: ReconcileSettings): number | Rejected {
   const { workerHasher, workerCount } = settings;
-  const id = idOf(event);
-  if (id === '')
-    return rejected(event, id, settings, 'invalid_id', new TypeError(`Expected an id to be a non-empty string, got ${shown(event)}`));
+  const id = typeof event === 'string' ? event : idOf(event);
+  if (id === '') return withoutId(event, settings);
   try {
     const worker = workerHasher(id, workerCount);
     // `+ 0` makes 0 of -0.
-    if (Number.isInteger(worker) && worker < workerCount) return worker < 0 ? rejected(event, id, settings, 'unrouted') : worker + 0;
-    const error = new TypeError(`Expected \`workerHasher\` to return an integer below ${String(workerCount)}, got ${shown(worker)}`);
-    return rejected(event, id, settings, 'hasher_failed', error);
+    return Number.isInteger(worker) && worker >= 0 && worker < workerCount ? worker + 0 : withoutLane(event, id, settings, worker);
   } catch (error) {
     return rejected(event, id, settings, 'hasher_failed', error);
   }
 }
 
+function withoutId(event: string | Trigger, settings: ReconcileSettings): Rejected {
+  const error = new TypeError(`Expected an id to be a non-empty string, got ${shown(event)}`);
+  return rejected(event, '', settings, 'invalid_id', error);
+}
+
+function withoutLane(event: string | Trigger, id: string, settings: ReconcileSettings, worker: number): Rejected {
+  if (Number.isInteger(worker) && worker < 0) return rejected(event, id, settings, 'unrouted');
+  const expected = `an integer below ${String(settings.workerCount)}`;
+  const error = new TypeError(`Expected \`workerHasher\` to return ${expected}, got ${shown(worker)}`);
+  return rejected(event, id, settings, 'hasher_failed', error);
+}
+
 /** The step that rejects an event for a lane that is run elsewhere (H5). */
 export function notOwned(event: string | Trigger, worker: number, settings: ReconcileSettings): Rejected {
-  return { ...rejected(event, idOf(event), settings, 'not_owned'), worker };
+  return { ...rejected(event, typeof event === 'string' ? event : idOf(event), settings, 'not_owned'), worker };
 }
 
 function rejected(
@@ -42,8 +51,7 @@ function rejected(
   return error === undefined ? step : { ...step, error };
 }
 
-function idOf(event: string | Trigger): string {
-  if (typeof event === 'string') return event;
+function idOf(event: Trigger): string {
   try {
     // Its lane reads the others too, and could not say no.
     const read = { id: event.id as unknown, stream: event.stream, priority: event.priority, force: event.force };

@@ -4,6 +4,9 @@ import { route } from './route.js';
 import type { Trampoline } from './trampoline.js';
 import type { Trigger } from './types.js';
 
+/** The group of what was rejected, to which nobody listens. A number, as lanes are, for groups are found by it. */
+export const NOWHERE = -1;
+
 /** Routes the events of a loop. What a hasher does to end it waits until the event that is being routed has its step (A1). */
 export class Router {
   #isRouting = false;
@@ -14,8 +17,8 @@ export class Router {
     readonly trampoline: Trampoline,
   ) {}
 
-  /** The lane of an event, if it was not rejected. */
-  route(event: string | Trigger): number | undefined {
+  /** The lane of an event; {@link NOWHERE} if it was rejected. */
+  route(event: string | Trigger): number {
     const { settings, trampoline } = this;
     const wasRouting = this.#isRouting;
     this.#isRouting = true;
@@ -24,7 +27,7 @@ export class Router {
     if (this.#waiting.length > 0 && !wasRouting) for (const work of this.#waiting.splice(0)) trampoline.ask(work);
     if (typeof routed === 'number') return routed;
     trampoline.emit(routed);
-    return undefined;
+    return NOWHERE;
   }
 
   /** Calls `work` now, or if an event is being routed as soon as it has its step. */

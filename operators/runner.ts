@@ -46,22 +46,28 @@ export class Runner {
     this.#slot = new Slot(observer);
   }
 
-  /**
-   * Runs `entry`; `undefined` means that the outcome comes later, or, if it was cut off meanwhile, not at all. Whoever has
-   * noted the outcome says so by `recorded`: until then the run is in hand, and can be cut off.
-   */
+  /** The run in hand: from `take` until whoever has noted its outcome says so by `recorded`, or until it is cut off. */
+  get entry(): Entry | undefined {
+    return this.#slot.entry;
+  }
+
+  /** The run of `entry` is the next one. */
+  take(entry: Entry): void {
+    this.#slot.entry = entry;
+  }
+
+  /** Begins the run in hand; `undefined` means that the outcome comes later, or, if it was cut off meanwhile, not at all. */
   run(entry: Entry): Outcome | undefined {
     const { id, attempt, reason, streams } = entry;
     const { reconciler } = this;
     const slot = this.#slot;
-    slot.entry = entry;
     slot.onStack = true;
     try {
       const workerName = (this.#workerName ??= this.settings.workerName(this.worker));
-      slot.attempt = entry.context = new this.Context(id, this.worker, workerName, attempt, reason, streams);
+      const context = (entry.context = new this.Context(id, this.worker, workerName, attempt, reason, streams));
       // To name the worker is user code, which may have cut the run off before it began.
       if (slot.isCut) slot.fulfilled(undefined);
-      else slot.take(reconciler(id, slot.attempt));
+      else slot.take(reconciler(id, context));
     } catch (error) {
       slot.error(error);
     }
@@ -88,9 +94,11 @@ export class Runner {
   /** Takes the run in hand, if there is one, out of it: whatever it says from now on is its own. */
   cutOff(): CutRun | undefined {
     const slot = this.#slot;
-    const { entry, attempt, subscription, onStack, hasEnded } = slot;
+    const { entry, subscription, onStack, hasEnded } = slot;
     if (entry === undefined) return undefined;
-    const open = !hasEnded && (subscription === undefined || onStack);
+    const { context } = entry;
+    // Its start may have been seen, although it was not called yet.
+    const open = context !== undefined && !hasEnded && (subscription === undefined || onStack);
     slot.isCut = true;
     slot.isOpen = open;
     entry.context = undefined;
@@ -100,7 +108,7 @@ export class Runner {
       open,
       end: (reason) => {
         if (!onStack) unsubscribed(subscription);
-        attempt?.abort(reason);
+        context?.abort(reason);
       },
     };
   }
@@ -118,10 +126,14 @@ export class Runner {
    * that timer alone: when it was called no clock can tell, for an observer of the step before may have taken any time (T4).
    */
   #watch(): void {
-    if (this.#limit === Infinity) return;
+    if (this.#limit === Infinity || (this.#probe !== undefined && this.#watchdog !== undefined)) return;
+    this.#letOut();
+  }
+
+  #letOut(): void {
     const { scheduler } = this.settings;
     if (this.#watchdog === undefined) {
-      this.#watched = this.#slot.attempt;
+      this.#watched = this.#context;
       // eslint-disable-next-line rxjs-x/no-ignored-error -- it cannot fail
       this.#watchdog = after(this.#limit, scheduler).subscribe(() => {
         this.#watchdog = undefined;
@@ -129,9 +141,9 @@ export class Runner {
       });
     } else {
       // eslint-disable-next-line rxjs-x/no-ignored-error -- it cannot fail
-      this.#probe ??= after(0, scheduler).subscribe(() => {
+      this.#probe = after(0, scheduler).subscribe(() => {
         this.#probe = undefined;
-        if (this.#slot.entry === undefined || this.#slot.attempt === this.#watched) return;
+        if (this.#context === undefined || this.#context === this.#watched) return;
         this.#watchdog?.unsubscribe();
         this.#watchdog = undefined;
         this.#watch();
@@ -139,10 +151,14 @@ export class Runner {
     }
   }
 
+  /** That of the run in hand, once it was called. */
+  get #context(): Attempt | undefined {
+    return this.#slot.entry?.context;
+  }
+
   #alarm(): void {
-    const { entry, attempt } = this.#slot;
-    if (entry === undefined) return;
-    if (attempt !== this.#watched) {
+    if (this.#context === undefined) return;
+    if (this.#context !== this.#watched) {
       this.#watch();
       return;
     }

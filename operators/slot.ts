@@ -1,5 +1,4 @@
 import type { Observable, Observer, Subscription } from 'rxjs';
-import type { Attempt } from './attempt.js';
 import type { Entry } from './entry.js';
 import { isAsyncIterable, isObservableInput, isOurs, isPromiseLike, toObservable } from './observable-input.js';
 import { type Outcome, outcomeOf } from './outcome.js';
@@ -17,7 +16,6 @@ export interface SlotObserver {
 /** Where a run's answer is awaited. It is used again by the next run, with its callbacks, unless it was cut off. */
 export class Slot implements Observer<unknown> {
   entry: Entry | undefined;
-  attempt: Attempt | undefined;
   /** What is to be unsubscribed; promises have nothing of the kind. */
   subscription: Subscription | undefined;
   outcome: Outcome | undefined;
@@ -36,7 +34,11 @@ export class Slot implements Observer<unknown> {
     if (answer === undefined || answer === null) this.fulfilled(undefined);
     // As `await` does it: a promise's own `then` may call back twice.
     else if (isPromiseLike(answer)) void Promise.prototype.then.call(Promise.resolve(answer), this.fulfilled, this.error);
-    else if (isOurs(answer)) this.#listen(answer);
+    else this.#takeOther(answer);
+  }
+
+  #takeOther(answer: unknown): void {
+    if (isOurs(answer)) this.#listen(answer);
     else if (isAsyncIterable(answer)) void lastOf(answer, this).then(this.fulfilled, this.error);
     else if (isObservableInput(answer) && !isCollection(answer)) this.#listen(toObservable(answer));
     else this.fulfilled(answer);

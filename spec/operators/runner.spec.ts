@@ -26,6 +26,7 @@ function bench(reconciler: Reconciler, config: ReconcileConfig = {}) {
   });
   const run = (id: string) => {
     const entry = new Entry(id, hashOf(id));
+    runner.take(entry);
     return { entry, outcome: runner.run(entry) };
   };
   return { clock, told, runner, run };
