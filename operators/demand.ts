@@ -35,9 +35,8 @@ export class Demands {
     if (stream !== this.#stream || this.#known.size === MOST) this.#known.clear();
     this.#stream = stream;
     this.#priority = trigger.priority;
-    const known = this.#known.get(priority);
-    this.#last = known ?? { streams: this.#streams, priority };
-    if (known === undefined) this.#known.set(priority, this.#last);
+    this.#last = this.#known.get(priority) ?? { streams: this.#streams, priority };
+    this.#known.set(priority, this.#last);
     return this.#last;
   }
 }

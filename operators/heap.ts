@@ -21,12 +21,6 @@ export class Heap<T extends HeapNode> {
     this.#up(this.#nodes.length, node);
   }
 
-  pop(): T | undefined {
-    const first = this.#nodes[0];
-    if (first !== undefined) this.remove(first);
-    return first;
-  }
-
   /** `node` is in this heap, and comes later than it did. */
   sink(node: T): void {
     this.#down(node.index, node);

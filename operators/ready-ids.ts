@@ -5,7 +5,7 @@ import { LinkedList } from './linked-list.js';
 import { fifo } from './orders/fifo.js';
 import { Guarded } from './orders/guarded.js';
 import type { ReadyItem, ReadyQueue } from './orders/ready-queue.js';
-import { isTrusted } from './orders/trusted.js';
+import { trusted } from './orders/trusted.js';
 
 /**
  * What starts next: the ids that are ready and not parked, the forced ones first and in a line of their own (W6), the others as the order
@@ -28,7 +28,7 @@ export class ReadyIds {
     broken: (why: string, cause?: unknown) => void,
   ) {
     this.#isFifo = order === fifo;
-    if (!this.#isFifo && !isTrusted(order)) {
+    if (!trusted.has(order)) {
       this.#guarded = new Guarded(
         order,
         (item) => this.#stands(item),

@@ -54,8 +54,8 @@ function rejected(
 function idOf(event: Trigger): string {
   try {
     // Its lane reads the others too, and could not say no.
-    const read = { id: event.id as unknown, stream: event.stream, priority: event.priority, force: event.force };
-    return typeof read.id === 'string' ? read.id : '';
+    const id: unknown = [event.id, event.stream, event.priority, event.force][0];
+    return typeof id === 'string' ? id : '';
   } catch {
     return '';
   }

@@ -3,7 +3,7 @@ import { Heap, type HeapNode } from '../heap.js';
 import { priorityOf } from '../trigger.js';
 import type { ReadyItem, ReadyQueue } from './ready-queue.js';
 import { LinkedList, type LinkedListNode } from '../linked-list.js';
-import { trust } from './trusted.js';
+import { trusted } from './trusted.js';
 
 /** How {@link byPriority} orders. */
 export interface ByPriorityConfig {
@@ -31,7 +31,9 @@ export function byPriority(config: ByPriorityConfig = {}): () => ReadyQueue {
   checkObject('config', config);
   const { ageing = 60_000 } = config;
   check('ageing', ageing, 'a number of ms > 0', typeof ageing === 'number' && ageing > 0);
-  return trust(() => new PriorityQueue(ageing));
+  const order = (): ReadyQueue => new PriorityQueue(ageing);
+  trusted.add(order);
+  return order;
 }
 
 /** The items of one priority. They come in the order of their claims, so only the first has to be compared with those of others. */

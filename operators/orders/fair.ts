@@ -30,7 +30,7 @@ export function fair(config: FairConfig): () => ReadyQueue {
   checkFunction('key', key);
   checkSize('concurrency', concurrency, 1);
   checkFunction('within', within);
-  const share = Symbol('share');
+  const share = Symbol();
   return () => new FairQueue(keyed(key), concurrency, within, share);
 }
 
