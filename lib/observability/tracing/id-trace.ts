@@ -10,9 +10,16 @@ import {
   trace,
   type Tracer,
 } from '@opentelemetry/api';
+import { markedAnew } from '../../../operators/marked-anew.js';
 import { shown } from '../../../operators/shown.js';
 import type { Dropped, Enqueued, Merged, Paused, Requeued, Started, Trigger } from '../../../operators/types.js';
 import { link, linksTo, MOST_LINKS } from './links.js';
+
+/** Events that the run in hand cannot serve. */
+interface Later {
+  readonly stream: string | undefined;
+  readonly links: Link[];
+}
 
 /** How many attempts a trace has at most: one that fails for weeks would be a trace that is never exported. */
 const MOST_ATTEMPTS = 200;
@@ -27,8 +34,10 @@ export class IdTrace {
   #root: Span | undefined;
   #links = 0;
   #handle: Span | undefined;
-  /** Events that the run in hand cannot serve: the next trace is about them. */
-  #later: { readonly stream: string | undefined; readonly links: Link[] } | undefined;
+  /** The next trace is about them. */
+  #later: Later | undefined;
+  /** Those that came before a discard, if more have come after it: theirs is a trace before that. */
+  #discarded: Later | undefined;
   /** How many attempts the trace has had. */
   #attempts = 0;
   /** The trace that ended with a poll, or because it was long enough: the next one goes on from it. */
@@ -46,7 +55,7 @@ export class IdTrace {
   }
 
   get isOver(): boolean {
-    return this.#root === undefined && this.#later === undefined && this.#previous === undefined;
+    return this.#root === undefined && this.#later === undefined && this.#discarded === undefined && this.#previous === undefined;
   }
 
   enqueued({ trigger }: Enqueued): void {
@@ -56,13 +65,18 @@ export class IdTrace {
     root.addEvent('enqueue');
   }
 
-  merged({ trigger }: Merged): void {
+  merged(step: Merged): void {
+    const { trigger } = step;
     const origins = linksTo(trigger);
     if (this.#root !== undefined) {
       this.#root.addEvent('merged');
       this.#link(this.#root, origins);
     }
     if (this.#root !== undefined && this.#handle === undefined) return;
+    if (markedAnew.has(step)) {
+      this.#discarded = this.#later;
+      this.#later = undefined;
+    }
     this.#later ??= { stream: trigger?.stream, links: [] };
     for (const origin of origins) if (this.#later.links.length < MOST_LINKS) this.#later.links.push(origin);
   }
@@ -121,10 +135,12 @@ export class IdTrace {
   #open(trigger: Trigger | undefined): Span {
     if (this.#root !== undefined) return this.#root;
     const { id } = this;
-    const stream = trigger?.stream ?? this.#later?.stream;
-    const origins = [link(this.#previous), ...linksTo(trigger), ...(this.#later?.links ?? [])];
+    const later = this.#discarded ?? this.#later;
+    const stream = trigger?.stream ?? later?.stream;
+    const origins = [link(this.#previous), ...linksTo(trigger), ...(later?.links ?? [])];
     const links = origins.filter((origin) => origin !== undefined).slice(0, MOST_LINKS);
-    this.#later = this.#previous = undefined;
+    if (this.#discarded === undefined) this.#later = undefined;
+    this.#discarded = this.#previous = undefined;
     this.#links = links.length;
     this.#attempts = 0;
     const attributes = stream === undefined ? { id } : { id, stream };

@@ -5,6 +5,7 @@ import { concat, ignoreElements, NEVER, type Observable, of, Subject, throwError
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { tracing } from 'kreconciler';
 import {
+  type Command,
   constant,
   reconcile,
   type ReconcileConfig,
@@ -403,6 +404,22 @@ describe('the links of a trace', () => {
     expect(linked(second!)).toEqual([origin(1).traceId, origin(2).traceId]);
     expect(second!.attributes).toEqual({ id: 'x', stream: 'feed' });
     expect(eventsOf(second!)).toEqual(['enqueue', 'dequeue']);
+  });
+
+  it('should part the events that came during a run by what was discarded meanwhile', () => {
+    const commands = new Subject<Command>();
+    const { events, spans, pass } = traced((_, takes) => takes(5), { commands });
+    events.next('web');
+    events.next({ id: 'web', stream: 'feed', context: inContext(1) });
+    commands.next({ kind: 'discard', id: 'web' });
+    events.next({ id: 'web', stream: 'files', context: inContext(2) });
+    events.next({ id: 'web', stream: 'files', context: inContext(3) });
+    pass(20);
+    const [, discarded, served] = spans('reconcile');
+    expect(linked(discarded!)).toEqual([origin(1).traceId]);
+    expect(discarded!.attributes).toEqual({ id: 'web', stream: 'feed', dropped: 'discarded' });
+    expect(linked(served!)).toEqual([origin(2).traceId, origin(3).traceId]);
+    expect(served!.attributes).toEqual({ id: 'web', stream: 'files' });
   });
 
   it('should lead to the event that pulled a retry forward, and not again from the trace after', () => {
