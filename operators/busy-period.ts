@@ -115,7 +115,7 @@ export class BusyPeriod implements RunObserver {
     // Even a clock may be a user's, and cut off what has ended before it is noted.
     if (!this.#isRunning(entry)) return;
     const outcome: Outcome =
-      said.failure !== undefined && entry.context?.gaveWayBy(said.error) === true ? { ...said, failure: 'superseded' } : said;
+      said.failure !== undefined && entry.slot?.context?.gaveWayBy(said.error) === true ? { ...said, failure: 'superseded' } : said;
     this.#runner.recorded();
     worker.ended(entry, outcome, at);
   }

@@ -58,8 +58,8 @@ export class Entry implements LinkedListNode<Entry>, IdNode<Entry>, ReadyItem {
   /** The wake-up it waits for. */
   tick: Tick<Entry> | undefined = undefined;
   special: Special | undefined = undefined;
-  /** What its run was given. */
-  context: Attempt | undefined = undefined;
+  /** Where its run is awaited, and what that was given. */
+  slot: { readonly context: Attempt | undefined } | undefined = undefined;
 
   constructor(
     readonly id: string,

@@ -54,6 +54,7 @@ export class Runner {
   /** The run of `entry` is the next one. */
   take(entry: Entry): void {
     this.#slot.entry = entry;
+    entry.slot = this.#slot;
   }
 
   /** Begins the run in hand; `undefined` means that the outcome comes later, or, if it was cut off meanwhile, not at all. */
@@ -64,7 +65,7 @@ export class Runner {
     slot.onStack = true;
     try {
       const workerName = (this.#workerName ??= this.settings.workerName(this.worker));
-      const context = (entry.context = new this.Context(id, this.worker, workerName, attempt, reason, streams));
+      const context = (slot.context = new this.Context(id, this.worker, workerName, attempt, reason, streams));
       // To name the worker is user code, which may have cut the run off before it began.
       if (slot.isCut) slot.fulfilled(undefined);
       else slot.take(reconciler(id, context));
@@ -86,22 +87,21 @@ export class Runner {
   /** The outcome of the run in hand is noted: it can be cut off no longer. */
   recorded(): void {
     const slot = this.#slot;
-    if (slot.entry !== undefined) slot.entry.context = undefined;
-    slot.entry = slot.subscription = undefined;
+    if (slot.entry !== undefined) slot.entry.slot = undefined;
+    slot.entry = slot.context = slot.subscription = undefined;
     slot.hasEnded = false;
   }
 
   /** Takes the run in hand, if there is one, out of it: whatever it says from now on is its own. */
   cutOff(): CutRun | undefined {
     const slot = this.#slot;
-    const { entry, subscription, onStack, hasEnded } = slot;
+    const { entry, context, subscription, onStack, hasEnded } = slot;
     if (entry === undefined) return undefined;
-    const { context } = entry;
     // Its start may have been seen, although it was not called yet.
     const open = context !== undefined && !hasEnded && (subscription === undefined || onStack);
     slot.isCut = true;
     slot.isOpen = open;
-    entry.context = undefined;
+    entry.slot = undefined;
     this.#slot = new Slot(this.observer);
     return {
       entry,
@@ -153,7 +153,7 @@ export class Runner {
 
   /** That of the run in hand, once it was called. */
   get #context(): Attempt | undefined {
-    return this.#slot.entry?.context;
+    return this.#slot.context;
   }
 
   #alarm(): void {

@@ -1,4 +1,5 @@
 import type { Observable, Observer, Subscription } from 'rxjs';
+import type { Attempt } from './attempt.js';
 import type { Entry } from './entry.js';
 import { isAsyncIterable, isObservableInput, isOurs, isPromiseLike, toObservable } from './observable-input.js';
 import { type Outcome, outcomeOf } from './outcome.js';
@@ -16,6 +17,8 @@ export interface SlotObserver {
 /** Where a run's answer is awaited. It is used again by the next run, with its callbacks, unless it was cut off. */
 export class Slot implements Observer<unknown> {
   entry: Entry | undefined;
+  /** What its run was given, once it was called. Not in the entry: of many that wait, each would be an old object that points to a young one. */
+  context: Attempt | undefined;
   /** What is to be unsubscribed; promises have nothing of the kind. */
   subscription: Subscription | undefined;
   outcome: Outcome | undefined;

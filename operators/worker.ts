@@ -277,10 +277,10 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
 
   /** A newer event has come for what runs: whoever listens for that hears it once the step of the event was seen (W7). */
   #supersede(entry: Entry): void {
-    const { context } = entry;
+    const context = entry.slot?.context;
     // A run whose start was seen, but which was not called yet, is there when the turn comes; or it is over, and another one is, which has
     // begun for that very event.
-    const abort = context === undefined ? () => entry.isSuperseded && entry.context?.supersede()?.() : context.supersede();
+    const abort = context === undefined ? () => entry.isSuperseded && entry.slot?.context?.supersede()?.() : context.supersede();
     if (abort !== undefined) this.trampoline.flush(abort);
   }
 
