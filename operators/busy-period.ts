@@ -50,17 +50,18 @@ export class BusyPeriod implements RunObserver {
 
   readonly advance = (): void => {
     const { worker } = this;
-    while (this.#turn !== undefined && this.#runner.entry === undefined && !worker.isClosed) {
+    const runner = this.#runner;
+    while (this.#turn !== undefined && runner.entry === undefined && !worker.isClosed) {
       const entry = worker.start();
       if (entry === undefined) {
         this.#end();
         return;
       }
-      this.#runner.take(entry);
+      runner.take(entry);
       worker.trampoline.deliver();
       // Whoever saw it start may have cut it off.
-      if (!this.#isRunning(entry)) continue;
-      const outcome = this.#runner.run(entry);
+      if (runner.entry !== entry) continue;
+      const outcome = runner.run(entry);
       if (outcome === undefined) continue;
       this.#settle(entry, outcome);
       // Whoever sees it end may stop the loop, or ask for the next id, which has not started yet.
@@ -113,15 +114,11 @@ export class BusyPeriod implements RunObserver {
     const { worker } = this;
     const at = worker.now();
     // Even a clock may be a user's, and cut off what has ended before it is noted.
-    if (!this.#isRunning(entry)) return;
+    if (this.#runner.entry !== entry) return;
     const outcome: Outcome =
       said.failure !== undefined && entry.slot?.context?.gaveWayBy(said.error) === true ? { ...said, failure: 'superseded' } : said;
     this.#runner.recorded();
     worker.ended(entry, outcome, at);
-  }
-
-  #isRunning(entry: Entry): boolean {
-    return this.#runner.entry === entry;
   }
 
   #end(): void {

@@ -57,6 +57,7 @@ export class ReadyIds {
 
   /** The next one, unless the order holds back those it has until one of its runs has ended. */
   shift(): Entry | undefined {
+    if (this.#isBroken) return undefined;
     return this.#forced.isEmpty ? this.#shift() : this.#shiftForced();
   }
 
