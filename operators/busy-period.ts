@@ -51,7 +51,7 @@ export class BusyPeriod implements RunObserver {
   readonly advance = (): void => {
     const { worker } = this;
     const runner = this.#runner;
-    while (this.#turn !== undefined && runner.entry === undefined && !worker.isClosed) {
+    while (this.#turn !== undefined && this.#runner.entry === undefined && !worker.isClosed) {
       const entry = worker.start();
       if (entry === undefined) {
         this.#end();
