@@ -19,6 +19,8 @@ export interface BusyWorker {
   now(): number;
   /** The next one starts, if one may. */
   start(): Entry | undefined;
+  /** Asks for another turn, if something may start beside what has. */
+  ask(): void;
   /** A run has ended. */
   ended(entry: Entry, outcome: Outcome, at: number): void;
   /** Notes a failure: what users say meanwhile is heard afterwards. */
@@ -58,6 +60,8 @@ export class BusyPeriod implements RunObserver {
         return;
       }
       runner.take(entry);
+      // Only now, for it delivers the step that says so, and whoever sees that may cut the run off.
+      worker.ask();
       worker.trampoline.deliver();
       // Whoever saw it start may have cut it off.
       if (runner.entry !== entry) continue;

@@ -159,7 +159,6 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     }
     const entry = this.queue.start(Number.isNaN(endedAt) ? this.now() : endedAt);
     if (entry === undefined) this.freePlace();
-    else if (!this.#isAsked) this.#ask();
     return entry;
   }
 
@@ -232,7 +231,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
 
   granted(): void {
     this.#hasPlace = true;
-    this.#ask();
+    this.ask();
   }
 
   /** A run no longer needs its place. */
@@ -287,12 +286,16 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
   /** What has changed may let something start, or be the end. */
   go(): void {
     if (this.#deferred.length > 0) this.#hear();
-    if (this.#isAsked || !this.#ask()) this.trampoline.flush();
+    if (!this.ask()) this.trampoline.flush();
     this.look();
   }
 
-  /** @returns whether a turn is asked for by it */
-  #ask(): boolean {
+  /**
+   * Asks for a turn if it may start something, unless one is asked for already.
+   *
+   * @returns whether it did
+   */
+  ask(): boolean {
     if (this.#isAsked || !(this.queue.hasReady || this.#hasPlace)) return false;
     if (this.#places !== undefined && !this.#hasPlace && this.#places.isStanding(this)) return false;
     this.#isAsked = true;

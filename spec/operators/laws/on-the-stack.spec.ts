@@ -161,6 +161,31 @@ describe('A3, A5: outcome known, but not yet recorded', () => {
     rig.stop.next();
     if (cut !== cuts[2]![1]) checkAccounting(rig.steps);
   });
+
+  const cutsOff = cuts.filter(([how]) => how !== 'stop' && how !== 'feed');
+  it.each(cutsOff.flatMap(([how, cut]) => [1, 3].map((atOnce) => [how, atOnce, cut] as const)))(
+    'L2, P3 should not run an id that is cut off by who sees it start while another is ready: %s, %d at once',
+    (how, workerConcurrency, cut) => {
+      const ran: string[] = [];
+      const rig: Rig = new Rig(
+        (id) => void ran.push(id),
+        { workerConcurrency },
+        ({ kind, id }, its) => {
+          if (id !== 'odd') return;
+          if (kind === 'enqueued') its.trigger('behind');
+          if (kind === 'started') cut(its);
+        },
+      );
+      rig.trigger('odd');
+      expect(rig.told()).toContain('started odd');
+      expect(ran).toEqual(how === 'reset and feed' ? ['next'] : []);
+      if (how === 'unsubscribe') return;
+      expect(rig.told('dropped').sort()).toEqual(['dropped behind stopped', 'dropped odd stopped']);
+      rig.stop.next();
+      checkAccounting(rig.steps);
+      expect(rig.left).toEqual(NOTHING_LEFT);
+    },
+  );
 });
 
 describe('S1: completed is not finished', () => {
