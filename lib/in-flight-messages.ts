@@ -60,8 +60,7 @@ export class InFlightMessages<M> {
     const { trigger } = step;
     const messages = trigger === undefined ? [] : this.#enterTrigger(trigger);
     if (step.kind === 'rejected') return this.#settle(messages, step);
-    const known = this.#ids.get(step.id);
-    if (known !== undefined && step.kind === 'merged' && markedAnew.has(step)) known.discarded = known.waiting.length;
+    if (step.kind === 'merged' && markedAnew.has(step)) this.#part(step.id);
     for (const message of messages) this.#hold(step.id).waiting.push(message);
     const held = this.#ids.get(step.id);
     return held === undefined ? [] : this.#settle(this.#settled(held, step), step as MessageOutcome);
@@ -82,6 +81,12 @@ export class InFlightMessages<M> {
     const held = this.#ids.get(id) ?? { running: [], waiting: [], discarded: 0 };
     this.#ids.set(id, held);
     return held;
+  }
+
+  /** What waits there so far came before a discard. */
+  #part(id: string): void {
+    const held = this.#ids.get(id);
+    if (held !== undefined) held.discarded = held.waiting.length;
   }
 
   /** Takes out the messages for which the step is the end of it. */

@@ -34,8 +34,9 @@ export interface InspectedId {
   /** The error that its last run failed with, and when, in ms on the scheduler's clock. */
   readonly lastError?: ErrorDescription & { readonly at: number };
   /**
-   * Its last steps, oldest first, each with the name of the event stream that it came from instead of its trigger; see `config.history`. Read when it is asked for, so it costs nothing before, and
-   * it is not enumerable: a copy, JSON or `console.log` of the id does not show it.
+   * Its last steps, oldest first, each with the name of the event stream that it came from instead of its trigger; see
+   * `config.history`. Read when it is asked for, so it costs nothing before, and it is not enumerable: a copy, JSON or `console.log` of
+   * the id does not show it.
    */
   readonly history: readonly HistoryStep[];
 }

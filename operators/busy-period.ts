@@ -52,20 +52,19 @@ export class BusyPeriod implements RunObserver {
 
   readonly advance = (): void => {
     const { worker } = this;
-    const runner = this.#runner;
     while (this.#turn !== undefined && this.#runner.entry === undefined && !worker.isClosed) {
       const entry = worker.start();
       if (entry === undefined) {
         this.#end();
         return;
       }
-      runner.take(entry);
+      this.#runner.take(entry);
       // Only now, for it delivers the step that says so, and whoever sees that may cut the run off.
       worker.ask();
       worker.trampoline.deliver();
       // Whoever saw it start may have cut it off.
-      if (runner.entry !== entry) continue;
-      const outcome = runner.run(entry);
+      if (!this.#isRunning(entry)) continue;
+      const outcome = this.#runner.run(entry);
       if (outcome === undefined) continue;
       this.#settle(entry, outcome);
       // Whoever sees it end may stop the loop, or ask for the next id, which has not started yet.
@@ -118,11 +117,15 @@ export class BusyPeriod implements RunObserver {
     const { worker } = this;
     const at = worker.now();
     // Even a clock may be a user's, and cut off what has ended before it is noted.
-    if (this.#runner.entry !== entry) return;
+    if (!this.#isRunning(entry)) return;
     const outcome: Outcome =
       said.failure !== undefined && entry.slot?.context?.gaveWayBy(said.error) === true ? { ...said, failure: 'superseded' } : said;
     this.#runner.recorded();
     worker.ended(entry, outcome, at);
+  }
+
+  #isRunning(entry: Entry): boolean {
+    return this.#runner.entry === entry;
   }
 
   #end(): void {

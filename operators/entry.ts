@@ -52,7 +52,7 @@ export class Entry implements LinkedListNode<Entry>, IdNode<Entry>, ReadyItem {
   dirty: Demand | undefined = undefined;
   /** Since when it is ready or running. */
   since = 0;
-  /** Which size it counts against; `rest`: it would be idle, but may not run yet. Strings all of them, which compare faster than with `undefined`. */
+  /** Which size it counts against; `rest`: it would be idle, but may not run yet. A string in any case: it compares faster than `undefined`. */
   counts: 'none' | 'ready' | 'waiting' | 'rest' = 'none';
   hold: Hold | undefined = undefined;
   /** The wake-up it waits for. */

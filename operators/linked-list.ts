@@ -29,12 +29,7 @@ export class LinkedList<T extends LinkedListNode<T>> {
 
   shift(): T | undefined {
     const node = this.#first;
-    if (node === undefined) return undefined;
-    const { next } = node;
-    this.#first = next;
-    if (next === undefined) this.#last = undefined;
-    else next.previous = undefined;
-    node.next = undefined;
+    if (node !== undefined) this.remove(node);
     return node;
   }
 

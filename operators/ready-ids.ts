@@ -58,7 +58,11 @@ export class ReadyIds {
   /** The next one, unless the order holds back those it has until one of its runs has ended. */
   shift(): Entry | undefined {
     if (this.#isBroken) return undefined;
-    return this.#forced.isEmpty ? this.#shift() : this.#shiftForced();
+    const entry = this.#forced.shift();
+    if (entry === undefined) return this.#shift();
+    entry.of.isForced = false;
+    entry.of.chosen = undefined;
+    return entry;
   }
 
   /** Whether the order holds a ready `entry` back until one of its runs has ended. */
@@ -122,14 +126,6 @@ export class ReadyIds {
   #remove(item: ReadyItem): void {
     this.#ordered--;
     this.#order.remove(item);
-  }
-
-  #shiftForced(): Entry | undefined {
-    const entry = this.#forced.shift();
-    if (entry === undefined) return undefined;
-    entry.of.isForced = false;
-    entry.of.chosen = undefined;
-    return entry;
   }
 
   #shift(): Entry | undefined {

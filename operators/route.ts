@@ -11,7 +11,7 @@ import type { Rejected, Trigger } from './types.js';
  */
 export function route(event: string | Trigger, settings: ReconcileSettings): number | Rejected {
   const { workerHasher, workerCount } = settings;
-  const id = typeof event === 'string' ? event : idOf(event);
+  const id = idOf(event);
   if (id === '') return withoutId(event, settings);
   try {
     const worker = workerHasher(id, workerCount);
@@ -36,7 +36,7 @@ function withoutLane(event: string | Trigger, id: string, settings: ReconcileSet
 
 /** The step that rejects an event for a lane that is run elsewhere (H5). */
 export function notOwned(event: string | Trigger, worker: number, settings: ReconcileSettings): Rejected {
-  return { ...rejected(event, typeof event === 'string' ? event : idOf(event), settings, 'not_owned'), worker };
+  return { ...rejected(event, idOf(event), settings, 'not_owned'), worker };
 }
 
 function rejected(
@@ -51,7 +51,12 @@ function rejected(
   return error === undefined ? step : { ...step, error };
 }
 
-function idOf(event: Trigger): string {
+/** Most are strings: what the others need is kept out of it, so that it is inlined. */
+function idOf(event: string | Trigger): string {
+  return typeof event === 'string' ? event : idOfTrigger(event);
+}
+
+function idOfTrigger(event: Trigger): string {
   try {
     // Its lane reads the others too, and could not say no.
     const id: unknown = [event.id, event.stream, event.priority, event.force][0];

@@ -130,6 +130,7 @@ export class Runner {
     this.#letOut();
   }
 
+  /** Lets out the watchdog, or if it is out, for another run perhaps, the probe. */
   #letOut(): void {
     const { scheduler } = this.settings;
     if (this.#watchdog === undefined) {

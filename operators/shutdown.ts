@@ -35,7 +35,6 @@ export class Shutdown {
 
   drain(): void {
     this.#ending ??= 'draining';
-    this.look();
   }
 
   stop(): void {

@@ -17,7 +17,7 @@ export interface SlotObserver {
 /** Where a run's answer is awaited. It is used again by the next run, with its callbacks, unless it was cut off. */
 export class Slot implements Observer<unknown> {
   entry: Entry | undefined;
-  /** What its run was given, once it was called. Not in the entry: of many that wait, each would be an old object that points to a young one. */
+  /** What its run was given, once it was called. Not in the entry: each of many that wait would be an old object pointing to a young one. */
   context: Attempt | undefined;
   /** What is to be unsubscribed; promises have nothing of the kind. */
   subscription: Subscription | undefined;

@@ -145,7 +145,7 @@ export class Workqueue {
 
   /** The next ready id starts, if one may. It runs until it succeeds, fails or is cut. */
   start(at: number): Entry | undefined {
-    if (!this.pauses.isNone && this.pauses.all) return undefined;
+    if (this.pauses.all) return undefined;
     const entry = this.#ready.shift();
     if (entry === undefined) return undefined;
     const { id, attempt, reason, streams, special } = entry;

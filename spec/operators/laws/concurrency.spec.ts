@@ -1,4 +1,4 @@
-import { fair, fifo, type ReadyQueue, type Reconciler } from 'kreconciler/operators';
+import { fair, fifo, type ReadyQueue, type ReconcileConfig, type Reconciler } from 'kreconciler/operators';
 import { finalize, ignoreElements, NEVER, timer } from 'rxjs';
 import { describe, expect, it, test } from 'vitest';
 import { checkAccounting } from '../../support/accounting.js';
@@ -445,18 +445,16 @@ describe('W7: superseded', () => {
     ['it', (reason) => reason],
     ['an error it caused', (cause) => new Error('fetch failed', { cause })],
   ];
-  it.each(ways)('W7 should requeue a run that fails by %s, without an error and without an attempt', async (_, error) => {
+  /** A run of `apple` gives way to a newer event, by failing with what `error` makes of that, and runs once more. */
+  async function gaveWay(config: ReconcileConfig, error = (reason: unknown): unknown => reason): Promise<Rig> {
     let runs = 0;
-    const rig: Rig = new Rig(
-      (__, { superseded, attempt }) => {
-        expect(attempt).toBe(1);
-        if (++runs > 1) return undefined;
-        return new Promise<undefined>((___, reject) => {
-          superseded.addEventListener('abort', () => reject(error(superseded.reason)));
-        });
-      },
-      { maxItemRetries: 0 },
-    );
+    const rig: Rig = new Rig((_, { superseded, attempt }) => {
+      expect(attempt).toBe(1);
+      if (++runs > 1) return undefined;
+      return new Promise<undefined>((__, reject) => {
+        superseded.addEventListener('abort', () => reject(error(superseded.reason)));
+      });
+    }, config);
     rig.trigger('apple');
     await rig.clock.pass(3);
     rig.trigger('apple');
@@ -467,29 +465,16 @@ describe('W7: superseded', () => {
     expect(rig.starts('apple')).toEqual([0, 20]);
     expect(rig.told('succeeded')).toEqual(['succeeded apple']);
     checkAccounting(rig.steps);
+    return rig;
+  }
+
+  it.each(ways)('W7 should requeue a run that fails by %s, without an error and without an attempt', async (_, error) => {
+    await gaveWay({ maxItemRetries: 0 }, error);
   });
 
   test('W7, Q2 should refuse no run that gave way, though as many ids wait as may', async () => {
-    let runs = 0;
-    const rig: Rig = new Rig(
-      (_, { superseded }) => {
-        if (++runs > 1) return undefined;
-        return new Promise<undefined>((__, reject) => {
-          superseded.addEventListener('abort', () => reject(superseded.reason as Error));
-        });
-      },
-      { delayQueueSize: 0 },
-    );
-    rig.trigger('apple');
-    await rig.clock.pass(3);
-    rig.trigger('apple');
-    await rig.clock.pass(100);
-    const requeued = rig.steps.find(({ kind }) => kind === 'requeued');
-    expect(requeued).toMatchObject({ failure: 'superseded', attempt: 1, delay: 10 });
-    expect(requeued).not.toHaveProperty('error');
-    expect(rig.starts('apple')).toEqual([0, 20]);
+    const rig = await gaveWay({ delayQueueSize: 0 });
     expect(rig.told('dropped')).toEqual([]);
-    checkAccounting(rig.steps);
   });
 
   test('W7 should take any other error for a failure, superseded or not', async () => {
