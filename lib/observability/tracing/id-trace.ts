@@ -36,7 +36,7 @@ export class IdTrace {
   #handle: Span | undefined;
   /** The next trace is about them. */
   #later: Later | undefined;
-  /** Those that came before a discard, if more have come after it: theirs is a trace before that. */
+  /** Those that came before a discard, if more, which are the later ones, have come after it: theirs is a trace before that. */
   #discarded: Later | undefined;
   /** How many attempts the trace has had. */
   #attempts = 0;
@@ -55,7 +55,7 @@ export class IdTrace {
   }
 
   get isOver(): boolean {
-    return this.#root === undefined && this.#later === undefined && this.#discarded === undefined && this.#previous === undefined;
+    return this.#root === undefined && this.#later === undefined && this.#previous === undefined;
   }
 
   enqueued({ trigger }: Enqueued): void {

@@ -1,6 +1,7 @@
 import { byPriority, type Command, fair, fifo, type ReadyItem, type ReadyQueue, type Reconciler, type Step } from 'kreconciler/operators';
 import { concat, ignoreElements, type Observable, Subject, throwError, timer } from 'rxjs';
 import { describe, expect, it, test } from 'vitest';
+import { checkAccounting } from '../../support/accounting.js';
 import { NOTHING_LEFT, Rig } from '../../support/rig.js';
 
 /** Takes 5 ms. */
@@ -237,6 +238,35 @@ describe('W3, P4: an order that breaks its rules ends the loop in good order', (
         error: expect.objectContaining({ message: expect.stringContaining('it threw') as string }) as Error,
       });
     }
+  });
+
+  test('P4 should start nothing once the order has broken its rules, not even what is forced', () => {
+    const ran: string[] = [];
+    const rig: Rig = new Rig(
+      (id) => {
+        ran.push(id);
+        if (id !== 'first') return;
+        rig.trigger('web');
+        rig.events.next({ id: 'dns', force: true });
+      },
+      {
+        order: () => {
+          const stack = new Stack();
+          const push = stack.push.bind(stack);
+          return Object.assign(stack, {
+            push: (item: ReadyItem) => {
+              if (item.id === 'web') throw new Error('no');
+              push(item);
+            },
+          });
+        },
+      },
+    );
+    rig.trigger('first');
+    expect(ran).toEqual(['first']);
+    expect(rig.told('dropped').sort()).toEqual(['dropped dns stopped', 'dropped web stopped']);
+    expect(rig.end).toMatchObject({ error: expect.objectContaining({ message: expect.stringContaining('it threw') as string }) as Error });
+    checkAccounting(rig.steps);
   });
 
   test('P4 should end the loop if its workers share one queue, though the library made it', () => {
