@@ -33,7 +33,7 @@ async function embedded(): Promise<Database> {
   await writeFile(password, 'password');
   await chmod(password, 0o644);
   const port = await freePort();
-  const Server = await withoutSignalHandlers(() => load(isRoot, directory));
+  const Server = await withoutExitHandlers(() => load(isRoot, directory));
   const server = new Server({
     databaseDir: join(directory, 'data'),
     port,
@@ -50,6 +50,9 @@ async function embedded(): Promise<Database> {
       throw new Error('PostgreSQL did not start', { cause: error });
     }
   };
+  // Who exits without a stop leaves no server behind: it is told before the process is gone.
+  const end = () => void server.stop();
+  process.once('exit', end);
   await server.initialise();
   await start();
   return {
@@ -60,6 +63,7 @@ async function embedded(): Promise<Database> {
     },
     stop: async () => {
       await server.stop();
+      process.removeListener('exit', end);
       await rm(directory, { recursive: true, force: true });
     },
   };
@@ -75,9 +79,12 @@ async function load(isRoot: boolean, directory: string): Promise<typeof Embedded
   return ((await import(entry)) as { readonly default: typeof EmbeddedPostgres }).default;
 }
 
-/** The package ends the process on every signal. What ends here, and in which order, is ours to say. */
-async function withoutSignalHandlers<T>(load: () => Promise<T>): Promise<T> {
-  const events = ['SIGHUP', 'SIGINT', 'SIGTERM', 'SIGBREAK', 'message', 'beforeExit'];
+/**
+ * The package ends the process on every signal, and its handler of `exit` rejects where the event loop goes on for a
+ * moment, as in a worker of vitest. What ends here, and in which order, is ours to say.
+ */
+async function withoutExitHandlers<T>(load: () => Promise<T>): Promise<T> {
+  const events = ['SIGHUP', 'SIGINT', 'SIGTERM', 'SIGBREAK', 'message', 'beforeExit', 'exit'];
   const before = new Map(events.map((event) => [event, process.listeners(event as NodeJS.Signals)]));
   const loaded = await load();
   for (const [event, known] of before) {
