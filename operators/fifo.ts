@@ -1,24 +1,28 @@
-/**
- * A FIFO that is emptied again and again. It keeps its array: one that is cut to `length = 0` frees its store, and to
- * allocate that anew for each step costs more than all else that is done to the step here.
- */
+/** A FIFO that is emptied again and again, and holds one item for the most part: that one is at hand, and only others need an array. */
 export class Fifo<T> {
-  readonly #items: (T | undefined)[] = [];
+  /** `undefined` if it is empty. */
+  #first: T | undefined;
+  /** Kept: an array that is cut to `length = 0` frees its store, and allocating that anew costs more than all else that is done here. */
+  readonly #others: (T | undefined)[] = [];
   #next = 0;
   #end = 0;
 
   push(item: T): void {
-    this.#items[this.#end++] = item;
+    if (this.#first === undefined) this.#first = item;
+    else this.#others[this.#end++] = item;
   }
 
   shift(): T | undefined {
-    if (this.#next === this.#end) {
-      this.#next = this.#end = 0;
-      return undefined;
-    }
-    const item = this.#items[this.#next];
+    const first = this.#first;
+    this.#first = this.#next === this.#end ? undefined : this.#second();
+    return first;
+  }
+
+  #second(): T | undefined {
+    const second = this.#others[this.#next];
     // It must not be kept alive from here.
-    this.#items[this.#next++] = undefined;
-    return item;
+    this.#others[this.#next++] = undefined;
+    if (this.#next === this.#end) this.#next = this.#end = 0;
+    return second;
   }
 }
