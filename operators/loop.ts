@@ -1,12 +1,12 @@
 import {
   catchError,
   concat,
-  concatWith,
   defer,
   EMPTY,
   merge,
   type Observable,
   type OperatorFunction,
+  repeat,
   ReplaySubject,
   share,
   Subject,
@@ -120,7 +120,8 @@ export function loopWith<T>(
       );
       const events = toObservable(source).pipe(
         stopOnError,
-        concatWith(router.routed),
+        // Not again: it ends, but only once the event that is being routed has its step (A1).
+        repeat({ delay: () => router.routed }),
         // Before the lanes: the source is let go first (P2).
         takeUntil(stop),
       );
