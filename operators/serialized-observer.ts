@@ -1,31 +1,32 @@
 import type { Subscriber } from 'rxjs';
 import { Fifo } from './fifo.js';
+import type { Step } from './types.js';
 
 /**
- * In front of a subscriber, which gets one value at a time, in the order in which they were pushed: what it causes meanwhile waits
+ * In front of a subscriber, which gets one step at a time, in the order in which they were pushed: what it causes meanwhile waits
  * behind those that are there already (A5), and the stack does not grow (B2).
  */
-export class SerializedObserver<T> {
-  readonly #values = new Fifo<T>();
-  /** A value is being delivered, further up the stack. */
+export class SerializedObserver {
+  readonly #steps = new Fifo<Step>();
+  /** A step is being delivered, further up the stack. */
   protected isDelivering = false;
-  /** The value that was delivered last. Whoever sees that all it has caused is over sets it to `undefined`. */
-  last: T | undefined = undefined;
+  /** When that happened which was delivered last. Whoever sees that all it has caused is over sets it to `NaN`. */
+  moment = NaN;
 
-  constructor(readonly subscriber: Subscriber<T>) {}
+  constructor(readonly subscriber: Subscriber<Step>) {}
 
-  /** Puts a value behind those that have not been delivered yet. */
-  push(value: T): void {
-    this.#values.push(value);
+  /** Puts a step behind those that have not been delivered yet. */
+  push(step: Step): void {
+    this.#steps.push(step);
   }
 
   /** Delivers what was pushed, unless that is going on already. */
   deliver(): void {
     if (this.isDelivering) return;
     this.isDelivering = true;
-    for (let value = this.#values.shift(); value !== undefined; value = this.#values.shift()) {
-      this.last = value;
-      this.subscriber.next(value);
+    for (let step = this.#steps.shift(); step !== undefined; step = this.#steps.shift()) {
+      this.moment = step.at;
+      this.subscriber.next(step);
     }
     this.isDelivering = false;
   }

@@ -8,7 +8,7 @@ import type { Step } from './types.js';
  * On which the lanes of a loop take their turns, one after the other (B2). Whoever changes state pushes the steps of it and then
  * flushes: no turn begins before all steps before it have been seen (A5).
  */
-export class Trampoline extends SerializedObserver<Step> {
+export class Trampoline extends SerializedObserver {
   readonly #turns = new Fifo<() => void>();
   #isRunning = false;
   /** What users wrote runs in the context of the subscription, not in that of whoever sends an event (F2). */
@@ -88,7 +88,7 @@ export class Trampoline extends SerializedObserver<Step> {
       this.deliver();
     }
     this.#isRunning = false;
-    this.last = undefined;
+    this.moment = NaN;
     this.idle();
   }
 }

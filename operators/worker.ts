@@ -53,7 +53,8 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
   #isRecording = false;
   readonly #deferred: (() => void)[] = [];
   /** When the last run ended, if the clock has not been read since: then the next one starts at this, and saves a reading. */
-  #endedAt = NaN;
+  // Not `#`, for what `ClockWatch` says.
+  private endedAt = NaN;
 
   constructor(
     readonly reconciler: Reconciler,
@@ -143,7 +144,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
   }
 
   now(): number {
-    this.#endedAt = NaN;
+    this.endedAt = NaN;
     const now = this.settings.scheduler.now();
     this.#clock.see(now);
     return now;
@@ -151,8 +152,8 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
 
   /** The next one starts, if one may. */
   start(): Entry | undefined {
-    const endedAt = this.#endedAt;
-    this.#endedAt = NaN;
+    const endedAt = this.endedAt;
+    this.endedAt = NaN;
     if (this.#places !== undefined && !(this.queue.hasReady && this.#takePlace(this.#places))) {
       this.#giveBack();
       return undefined;
@@ -164,7 +165,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
 
   /** A run has ended. */
   ended(entry: Entry, outcome: Outcome, at: number): void {
-    this.#endedAt = at;
+    this.endedAt = at;
     if (outcome.failure === undefined) this.queue.succeed(entry, outcome.requeueDelay, at);
     else this.fail(entry, outcome, at, false);
     // A dirty id may have gone to an order that asks users.
@@ -268,7 +269,8 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
       return;
     }
     // What a step causes happens at its moment: to read the clock is the most expensive thing in the life of an event.
-    const at = this.trampoline.last?.at ?? this.now();
+    const { moment } = this.trampoline;
+    const at = Number.isNaN(moment) ? this.now() : moment;
     const superseded = this.queue.offer(typeof event === 'string' ? { id: event } : event, at);
     this.go();
     if (superseded !== undefined) this.#supersede(superseded);

@@ -4,7 +4,7 @@ import { trampolined } from '../../operators/trampolined.js';
 import { EMPTY, NEVER, type Observable, of, Subject, throwError } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 
-const step = (id: string): Step => ({ kind: 'merged', id, worker: 0, at: 0 });
+const step = (id: string, at = 0): Step => ({ kind: 'merged', id, worker: 0, at });
 
 /** Subscribes, and notes what is seen and in which order; `react` is called with each id. */
 function observe(work: (trampoline: Trampoline) => Observable<unknown>, react: (id: string) => void = () => undefined) {
@@ -34,16 +34,17 @@ function opened(react?: (id: string, trampoline: Trampoline) => void) {
 }
 
 describe('A5: a trampoline', () => {
-  it('should know the last step as long as what it causes goes on, and no longer', () => {
-    const causes: (string | undefined)[] = [];
-    const { trampoline } = opened((_, its) => causes.push(its.last?.id));
-    causes.push(trampoline.last?.id);
-    trampoline.push(step('a'));
-    trampoline.push(step('b'));
-    trampoline.flush(() => causes.push(trampoline.last?.id));
-    causes.push(trampoline.last?.id);
-    trampoline.flush(() => causes.push(trampoline.last?.id));
-    expect(causes).toEqual([undefined, 'a', 'b', 'b', undefined, undefined]);
+  it('should know when the last step was as long as what it causes goes on, and no longer', () => {
+    const moments: number[] = [];
+    const { trampoline } = opened((_, { moment }) => moments.push(moment));
+    const look = () => moments.push(trampoline.moment);
+    look();
+    trampoline.push(step('a', 1));
+    trampoline.push(step('b', 2));
+    trampoline.flush(look);
+    look();
+    trampoline.flush(look);
+    expect(moments).toEqual([NaN, 1, 2, 2, NaN, NaN]);
   });
 
   it('should keep what is pushed until it is flushed', () => {
