@@ -7,6 +7,10 @@ export class Fifo<T> {
   #next = 0;
   #end = 0;
 
+  get isEmpty(): boolean {
+    return this.#first === undefined;
+  }
+
   push(item: T): void {
     if (this.#first === undefined) this.#first = item;
     else this.#others[this.#end++] = item;

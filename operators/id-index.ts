@@ -40,6 +40,9 @@ export class IdIndex<T extends IdNode<T>> {
   #buckets = buckets<T>(FEWEST);
   readonly #overflow = new Map<string, T>();
   #size = 0;
+  /** With more nodes, or fewer, the table is resized. */
+  #most = FEWEST / 2;
+  #least = 0;
   #additions = 0;
 
   get size(): number {
@@ -55,7 +58,7 @@ export class IdIndex<T extends IdNode<T>> {
   /** No node of the same id must be there. */
   add(node: T): void {
     node.sequence = this.#additions++;
-    if (2 * ++this.#size > this.#buckets.length) this.#resize(2 * this.#buckets.length);
+    if (++this.#size > this.#most) this.#resize(2 * this.#buckets.length);
     this.#link(node);
   }
 
@@ -70,14 +73,12 @@ export class IdIndex<T extends IdNode<T>> {
       else if (!this.#overflow.delete(node.id)) return;
     }
     node.nextInBucket = undefined;
-    this.#size--;
-    if (this.#buckets.length > FEWEST && 8 * this.#size < this.#buckets.length) this.#resize(this.#buckets.length / 2);
+    if (--this.#size < this.#least) this.#resize(this.#buckets.length / 2);
   }
 
   clear(): void {
-    this.#buckets = buckets(FEWEST);
-    this.#overflow.clear();
     this.#size = 0;
+    this.#replace(FEWEST);
   }
 
   /** All nodes, in the order in which they were added. */
@@ -102,8 +103,7 @@ export class IdIndex<T extends IdNode<T>> {
   #resize(length: number): void {
     const before = this.#buckets;
     const overflow = [...this.#overflow.values()];
-    this.#buckets = buckets(length);
-    this.#overflow.clear();
+    this.#replace(length);
     for (const node of overflow) this.#link(node);
     for (let node of before) {
       while (node !== undefined) {
@@ -112,6 +112,13 @@ export class IdIndex<T extends IdNode<T>> {
         node = next;
       }
     }
+  }
+
+  #replace(length: number): void {
+    this.#buckets = buckets(length);
+    this.#overflow.clear();
+    this.#most = length / 2;
+    this.#least = length === FEWEST ? 0 : length / 8;
   }
 
   #link(node: T): void {

@@ -5,6 +5,7 @@ import type { CommandedLane } from './commands.js';
 import type { ClockWatch } from './clock-watch.js';
 import type { ReconcileSettings } from './config.js';
 import type { Entry } from './entry.js';
+import { Fifo } from './fifo.js';
 import type { LaneConfig } from './lane-config.js';
 import type { Failed, Outcome } from './outcome.js';
 import type { Candidate, Places } from './places.js';
@@ -51,7 +52,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
   #isCut = false;
   /** A failure is being noted. */
   #isRecording = false;
-  readonly #deferred: (() => void)[] = [];
+  readonly #deferred = new Fifo<() => void>();
   /** When the last run ended, if the clock has not been read since: then the next one starts at this, and saves a reading. */
   // Not `#`, for what `ClockWatch` says.
   private endedAt = NaN;
@@ -169,7 +170,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     if (outcome.failure === undefined) this.queue.succeed(entry, outcome.requeueDelay, at);
     else this.fail(entry, outcome, at, false);
     // A dirty id may have gone to an order that asks users.
-    if (this.#deferred.length > 0) this.#hear();
+    if (!this.#deferred.isEmpty) this.#hear();
     // Last: whoever gets the place starts, and what has ended must be known by then.
     this.freePlace();
   }
@@ -287,7 +288,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
 
   /** What has changed may let something start, or be the end. */
   go(): void {
-    if (this.#deferred.length > 0) this.#hear();
+    if (!this.#deferred.isEmpty) this.#hear();
     if (!this.ask()) this.trampoline.flush();
     this.look();
   }
@@ -340,7 +341,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
 
   /** What users have said while they were asked. */
   #hear(): void {
-    while (this.#deferred.length > 0 && !this.#isRecording && !this.queue.isAsking) this.#deferred.shift()?.();
+    while (!this.#deferred.isEmpty && !this.#isRecording && !this.queue.isAsking) this.#deferred.shift()?.();
   }
 
   #whenNoted(work: () => void): void {
