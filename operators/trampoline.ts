@@ -81,11 +81,12 @@ export class Trampoline extends SerializedObserver {
   }
 
   #run(turn: (() => void) | undefined): void {
-    this.deliver();
     this.#isRunning = true;
-    for (let next = turn ?? this.#turns.shift(); next !== undefined; next = this.#turns.shift()) {
-      if (!this.isClosed) next();
+    for (let next = turn; ; next = undefined) {
       this.deliver();
+      next ??= this.#turns.shift();
+      if (next === undefined) break;
+      if (!this.isClosed) next();
     }
     this.#isRunning = false;
     this.moment = NaN;

@@ -109,12 +109,14 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
   /** Made by hand: `tap` would send each event on, through the whole merge, only to be ignored there. */
   taking(events: Observable<string | Trigger>): Observable<never> {
     const { tenure } = this;
-    const offer = (event: string | Trigger): void => {
-      if (tenure === undefined || tenure.admits(event)) this.#offer(event);
-    };
     return new Observable((subscriber) =>
       events.subscribe({
-        next: offer,
+        next:
+          tenure === undefined
+            ? this.#offer
+            : (event) => {
+                if (tenure.admits(event)) this.#offer(event);
+              },
         error: (error: unknown) => {
           subscriber.error(error);
         },
@@ -261,7 +263,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     this.#shutdown.look();
   }
 
-  #offer(event: string | Trigger): void {
+  readonly #offer = (event: string | Trigger): void => {
     if (this.isClosed) return;
     if (this.queue.isAsking) {
       this.#deferred.push(() => {
@@ -275,7 +277,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     const superseded = this.queue.offer(typeof event === 'string' ? { id: event } : event, at);
     this.go();
     if (superseded !== undefined) this.#supersede(superseded);
-  }
+  };
 
   /** A newer event has come for what runs: whoever listens for that hears it once the step of the event was seen (W7). */
   #supersede(entry: Entry): void {
