@@ -15,7 +15,7 @@ export class Trampoline extends SerializedObserver {
   readonly #context = captureAsyncContext();
   /** What is called in it: made once, as it is needed for each event. */
   readonly #bounce = (): void => {
-    this.#run(this.#turns.shift());
+    this.#run(undefined);
   };
 
   /** @param idle - called whenever nothing is left to deliver and no turn to be taken */

@@ -686,6 +686,7 @@ function notRunning({ id }: Entry): Error {
 }
 
 /** Whether the event lets a waiting id run: none but a forced one passes an embargo or a rest (E1, W5), a minor one no retry (W8). */
-function mayRunBy({ state, hold, hasFailed }: Entry, { force }: Trigger, { priority }: Demand): boolean {
-  return state === 'waiting' && (force === true || (hold?.notBefore.fired !== false && !(hasFailed && priority < 0)));
+function mayRunBy(entry: Entry, { force }: Trigger, { priority }: Demand): boolean {
+  if (entry.state !== 'waiting') return false;
+  return force === true || (entry.hold?.notBefore.fired !== false && !(entry.hasFailed && priority < 0));
 }
