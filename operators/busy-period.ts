@@ -51,26 +51,31 @@ export class BusyPeriod implements RunObserver {
   }
 
   readonly advance = (): void => {
-    const { worker } = this;
-    while (this.#turn !== undefined && this.#runner.entry === undefined && !worker.isClosed) {
-      const entry = worker.start();
-      if (entry === undefined) {
-        this.#end();
-        return;
-      }
-      this.#runner.take(entry);
-      // Only now, for it delivers the step that says so, and whoever sees that may cut the run off.
-      worker.ask();
-      worker.trampoline.deliver();
-      // Whoever saw it start may have cut it off.
-      if (!this.#isRunning(entry)) continue;
-      const outcome = this.#runner.run(entry);
-      if (outcome === undefined) continue;
-      this.#settle(entry, outcome);
-      // Whoever sees it end may stop the loop, or ask for the next id, which has not started yet.
-      worker.trampoline.deliver();
-    }
+    while (this.#runNext());
   };
+
+  /** @returns whether the turn may go on at once; no longer if it has ended, or awaits what its run says */
+  #runNext(): boolean {
+    const { worker } = this;
+    if (this.#turn === undefined || this.#runner.entry !== undefined || worker.isClosed) return false;
+    const entry = worker.start();
+    if (entry === undefined) {
+      this.#end();
+      return false;
+    }
+    this.#runner.take(entry);
+    // Only now, for it delivers the step that says so, and whoever sees that may cut the run off.
+    worker.ask();
+    worker.trampoline.deliver();
+    // Whoever saw it start may have cut it off.
+    if (!this.#isRunning(entry)) return true;
+    const outcome = this.#runner.run(entry);
+    if (outcome === undefined) return !this.#isRunning(entry);
+    this.#settle(entry, outcome);
+    // Whoever sees it end may stop the loop, or ask for the next id, which has not started yet.
+    worker.trampoline.deliver();
+    return true;
+  }
 
   hold(work: () => void): void {
     this.worker.trampoline.hold(work);
