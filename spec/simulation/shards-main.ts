@@ -5,6 +5,10 @@
 import { live } from './shards.js';
 
 const [runs = 100_000, seed = 1] = process.argv.slice(2).map(Number);
+// None would keep every law.
+if (!Number.isSafeInteger(runs) || runs < 1 || !Number.isSafeInteger(seed)) {
+  throw new TypeError(`Expected how many lives and from which seed on, two integers, got ${process.argv.slice(2).join(' ')}`);
+}
 const began = performance.now();
 let bad = 0;
 for (let life = seed; life < seed + runs; life++) {
