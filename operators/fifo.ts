@@ -1,3 +1,6 @@
+/** How many places at the front of the array may be empty, unless as many are taken. */
+const SPARE = 64;
+
 /** A FIFO that is emptied again and again, and holds one item for the most part: that one is at hand, and only others need an array. */
 export class Fifo<T> {
   /** `undefined` if it is empty. */
@@ -26,7 +29,13 @@ export class Fifo<T> {
     const second = this.#others[this.#next];
     // It must not be kept alive from here.
     this.#others[this.#next++] = undefined;
+    // One that is never empty must not grow.
     if (this.#next === this.#end) this.#next = this.#end = 0;
+    else if (this.#next >= SPARE && 2 * this.#next >= this.#end) {
+      this.#others.splice(0, this.#next);
+      this.#end -= this.#next;
+      this.#next = 0;
+    }
     return second;
   }
 }
