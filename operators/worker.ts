@@ -111,12 +111,9 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     const { tenure } = this;
     return new Observable((subscriber) =>
       events.subscribe({
-        next:
-          tenure === undefined
-            ? this.#offer
-            : (event) => {
-                if (tenure.admits(event)) this.#offer(event);
-              },
+        next: (event) => {
+          if (tenure?.admits(event) !== false) this.#offer(event);
+        },
         error: (error: unknown) => {
           subscriber.error(error);
         },
@@ -263,7 +260,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     this.#shutdown.look();
   }
 
-  readonly #offer = (event: string | Trigger): void => {
+  #offer(event: string | Trigger): void {
     if (this.isClosed) return;
     if (this.queue.isAsking) {
       this.#deferred.push(() => {
@@ -277,7 +274,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     const superseded = this.queue.offer(typeof event === 'string' ? { id: event } : event, at);
     this.go();
     if (superseded !== undefined) this.#supersede(superseded);
-  };
+  }
 
   /** A newer event has come for what runs: whoever listens for that hears it once the step of the event was seen (W7). */
   #supersede(entry: Entry): void {
