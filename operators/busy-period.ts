@@ -54,7 +54,11 @@ export class BusyPeriod implements RunObserver {
     while (this.#runNext());
   };
 
-  /** @returns whether the turn may go on at once; no longer if it has ended, or awaits what its run says */
+  /**
+   * A function of its own: the loop around it may not return for long, and an engine keeps what it has compiled of one at first.
+   *
+   * @returns whether the turn may go on at once; not if it has ended, or awaits what its run says
+   */
   #runNext(): boolean {
     const { worker } = this;
     if (this.#turn === undefined || this.#runner.entry !== undefined || worker.isClosed) return false;
