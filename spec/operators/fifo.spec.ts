@@ -29,9 +29,10 @@ describe('Fifo', () => {
   it('should not grow though it is never empty, as the line of workers that want a place may be', () => {
     const fifo = new Fifo<string>();
     for (const id of ['web', 'mail', 'dns']) fifo.push(id);
+    // What is cut off is garbage for a while, 16 MiB at most; without it 3,000,000 turns are 84 MiB.
     const before = process.memoryUsage().heapUsed;
     for (let i = 0; i < 3_000_000; i++) fifo.push(fifo.shift() ?? '');
-    expect(process.memoryUsage().heapUsed - before).toBeLessThan(8 * 2 ** 20);
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(40 * 2 ** 20);
     expect([fifo.shift(), fifo.shift(), fifo.shift(), fifo.shift()]).toEqual(['web', 'mail', 'dns', undefined]);
   });
 });
