@@ -34,6 +34,8 @@ class Loop {
       maxItemRetries: Infinity,
       workerQueueSize: Infinity,
       delayQueueSize: Infinity,
+      // What has failed may run again (E1) by the time that a page is open: else an event is `merged` first, which is one step more.
+      delayResolution: 1,
       backoff: () => 3_600_000,
       observability: observability({ logger: noopLogger }),
     },
