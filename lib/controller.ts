@@ -104,7 +104,7 @@ export class Controller {
   /** The events of {@link Controller.reconcile}, and who waits for them. */
   readonly #asked = new Subject<Trigger>();
   readonly #requests = new Requests();
-  #hasRun = false;
+  #phase: 'new' | 'running' | 'ended' = 'new';
 
   constructor(config: Partial<Config>, reconciler: Reconciler<ControllerContext>, streams: Readonly<Record<string, EventStream>>) {
     this.#settings = settings(config);
@@ -135,8 +135,8 @@ export class Controller {
    */
   async run(signal?: AbortSignal): Promise<void> {
     checkSignal('signal', signal);
-    if (this.#hasRun) throw new Error('This controller has been run already; make a new one');
-    this.#hasRun = true;
+    if (this.#phase !== 'new') throw new Error('This controller has been run already; make a new one');
+    this.#phase = 'running';
     const { notes, rates } = this.#inspected;
     const done = this.#loop(aborted(signal)).forEach((step) => {
       notes.enter(step);
@@ -152,6 +152,7 @@ export class Controller {
     } finally {
       // Only now has the work stopped (L5).
       lease.unsubscribe();
+      this.#phase = 'ended';
       this.#requests.end();
       this.#steps.complete();
     }
@@ -170,7 +171,8 @@ export class Controller {
   /**
    * Makes `id` right now: an event of its own, without a stream. Resolves when a run that started after it has succeeded (one that asks for
    * `requeueDelay` has); retries are waited for, and so is a pause. Rejects with the error that the id was dropped or rejected
-   * with, or with one that names the reason; at once if this process does not run, does not lead, or does not own the shard of `id`.
+   * with, or with one that names the reason; at once if this process does not run, does not lead, does not own the shard of `id`, or is at its end.
+   * Not to be awaited in a reconciler: its run is over only then, and until then it holds up the ids behind it, and always its own.
    *
    * @param request.signal - ends the waiting, and nothing else; then it rejects with `signal.reason`
    * @param request.force - it runs next, whatever stands in the way but another run of the id; see `Trigger.force`
@@ -188,9 +190,8 @@ export class Controller {
     checkSignal('signal', signal);
     check('force', force, 'a boolean', typeof force === 'boolean');
     await this.#requests.wait(force ? { id, force } : { id }, signal, (trigger) => {
-      const isOurs = this.#shards === undefined ? this.#leadership.term !== undefined : this.#shards.owns(id);
-      if (!isOurs || !this.#asked.observed)
-        throw new Error(`\`${id}\` is not reconciled: this controller does not ${this.#shards === undefined ? 'lead' : 'own its shard'}`);
+      const obstacle = this.#obstacleTo(id);
+      if (obstacle !== undefined) throw new Error(`\`${id}\` is not reconciled: this controller ${obstacle}`);
       this.#asked.next(trigger);
     });
   }
@@ -286,10 +287,18 @@ export class Controller {
     return { steps: rates.steps, buckets };
   }
 
+  /** Why no event for `id` is taken, if none is. */
+  #obstacleTo(id: string): string | undefined {
+    if (this.#phase !== 'running') return 'does not run';
+    if (this.#shards?.owns(id) === false) return 'does not own its shard';
+    if (this.#leadership.term === undefined) return 'does not lead';
+    return this.#asked.observed ? undefined : 'takes nothing in any more: it stops, or all of its streams have completed';
+  }
+
   #command(command: Command): void {
     checkCommand(command);
     if (this.#commands.observed) this.#commands.next(command);
-    else if (!this.#hasRun) this.#earlyCommands.push(command);
+    else if (this.#phase === 'new') this.#earlyCommands.push(command);
   }
 
   /** One loop lives over all terms, with the streams gated in front of it, so that an id stays serial across them (L7). */

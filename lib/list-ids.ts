@@ -37,7 +37,7 @@ export interface ListIdsConfig {
 const TOLD_AFTER = 1_000;
 
 /**
- * Emits the ids of one list, batches unpacked, and completes with it. Errors if the list fails, is no list, or takes longer
+ * Emits the ids of one list, batches unpacked, and completes with it; what is no id is emitted as it is. Errors if the list fails, is no list, or takes longer
  * than `timeout`. Unsubscribing aborts its signal.
  *
  * One list at a time, also for a list that ignores its signal: one that is still open after it was let go holds the next one
@@ -73,7 +73,8 @@ export function listIds({ list, timeout, scheduler, logger }: ListIdsConfig): Ob
     check('list', ids, 'a function that returns an Observable, promise or iterable of ids', isObservableInput(ids));
     return ids as IdList;
   }, hold).pipe(
-    mergeMap((ids) => (typeof ids === 'string' ? [ids] : ids)),
+    // What is neither an id nor a batch is passed on, for the loop to reject it alone (Q4).
+    mergeMap((ids: unknown) => (isObservableInput(ids) ? ids : [ids]) as ObservableInput<string> & object),
     takeUntil(overtime),
   );
   const told = after(TOLD_AFTER, scheduler).pipe(tap(warn), ignoreElements());

@@ -34,7 +34,7 @@ export class NextList {
     const isOfAll = this.#isAllWanted || !this.isWanted;
     this.#isAllWanted = false;
     this.#acquired = new Map();
-    if (!isOfAll) return (id) => acquired.some(([shardOf, shards]) => shards.has(shardOf(id)));
+    if (!isOfAll) return (id) => !isId(id) || acquired.some(([shardOf, shards]) => shards.has(shardOf(id)));
     this.#begunAfter = lastAcquisition();
     this.#isJustBegun = true;
     queueMicrotask(() => {
@@ -47,4 +47,9 @@ export class NextList {
   end(): void {
     this.#isJustBegun = false;
   }
+}
+
+/** What is none has no shard: it is passed on, for the loop to reject it (Q4). */
+function isId(id: unknown): boolean {
+  return typeof id === 'string' && id !== '';
 }

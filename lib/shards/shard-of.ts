@@ -1,16 +1,17 @@
 import { defaultHasher } from '../../operators/default-hasher.js';
-import { check } from '../../operators/check.js';
+import { check, checkId } from '../../operators/check.js';
 
 /**
  * The shard that `id` belongs to, of `count` shards: that of {@link defaultHasher}, so that whoever sends messages can put
  * them where the owner of their id hears them.
  *
  * @returns an integer from 0 to `count - 1`
- * @throws TypeError if `count` is no integer >= 1
+ * @throws TypeError if `id` is no non-empty string, or `count` no integer >= 1
  * @example
  * await jetstream.publish(`orders.${shardOf(order.id, 64)}`, body);
  */
 export function shardOf(id: string, count: number): number {
+  checkId('id', id);
   checkCount(count);
   return defaultHasher(id, count);
 }

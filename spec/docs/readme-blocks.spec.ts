@@ -159,14 +159,23 @@ describe('lib/README.md', () => {
     expect(tries.slice(1).map((at, i) => at - tries[i]!)).toEqual([2000, 4000, 8000, 16_000, 30_000, 30_000, 30_000]);
   });
 
-  it('should show a retry that waits as long as the server says', async () => {
-    const answers = [new Response(null, { status: 429, headers: { 'retry-after': '30' } }), new Response()];
+  it('should show a retry that waits as long as the server says, and by backoff if it does not say', async () => {
+    const limits = ['30', undefined, 'Wed, 21 Oct 2026 07:28:00 GMT', undefined].map((after) => ({
+      status: 429,
+      ...(after !== undefined && { headers: { 'retry-after': after } }),
+    }));
+    const answers = [...limits.map((limit) => new Response(null, limit)), new Response()];
     const { limited } = (await ran('rate-limit', { fetch: async () => answers.shift() }, ['limited'])) as { limited: Reconciler };
-    const steps = lastValueFrom(of('web').pipe(reconcile(limited), ofKind('requeued', 'succeeded'), toArray()));
-    await vi.advanceTimersByTimeAsync(31_000);
+    const steps = lastValueFrom(
+      of('web').pipe(reconcile(limited, { backoff: (failures) => failures * 1_000 }), ofKind('requeued', 'succeeded'), toArray()),
+    );
+    await vi.advanceTimersByTimeAsync(41_000);
     expect(await steps).toMatchObject([
       { kind: 'requeued', delay: 30_000 },
-      { kind: 'succeeded', attempt: 2 },
+      { kind: 'requeued', delay: 2_000 },
+      { kind: 'requeued', delay: 3_000 },
+      { kind: 'requeued', delay: 4_000 },
+      { kind: 'succeeded', attempt: 5 },
     ]);
   });
 

@@ -1,3 +1,4 @@
+import { concatMap, firstValueFrom, from, toArray } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
 import { type IdList, listIds } from '../../lib/list-ids.js';
 import { Clock } from '../support/clock.js';
@@ -17,6 +18,17 @@ describe('listIds', () => {
     const seen: string[] = [];
     listing(() => ['apple', ['pear', 'plum'], [], 'quince']).ids.subscribe((id) => seen.push(id));
     expect(seen).toEqual(['apple', 'pear', 'plum', 'quince']);
+  });
+
+  it.each<[string, (odd: readonly unknown[]) => unknown]>([
+    ['at once', (odd) => odd],
+    ['by a promise', (odd) => Promise.resolve(odd)],
+    ['one by one', (odd) => from(odd)],
+    ['by an async iterable', (odd) => from(odd).pipe(concatMap((one) => Promise.resolve(one)))],
+  ])('Q4 should pass on what is no id, %s', async (_, list) => {
+    const odd = ['apple', null, undefined, 5, '', { id: 'pear' }, () => undefined, 'plum'];
+    const { ids } = listing(() => list(odd) as IdList);
+    expect(await firstValueFrom(ids.pipe(toArray()))).toEqual(odd);
   });
 
   it.each<[string, unknown, string]>([

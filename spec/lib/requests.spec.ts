@@ -108,11 +108,14 @@ describe('Controller.reconcile', () => {
     await expect(controller.reconcile('apple')).rejects.toThrow('no hash');
   });
 
-  it.each<[when: string, prepare: (controller: Controller) => Promise<unknown>]>([
-    ['before run', async () => undefined],
-    ['while it does not lead', async (controller) => void controller.run()],
+  const over = 'takes nothing in any more: it stops, or all of its streams have completed';
+
+  it.each<[when: string, why: string, prepare: (controller: Controller) => Promise<unknown>]>([
+    ['before run', 'does not run', async () => undefined],
+    ['while it does not lead', 'does not lead', async (controller) => void controller.run()],
     [
       'after it has lost the lead',
+      'does not lead',
       async (controller) => {
         void controller.run();
         controller.becomeLeader();
@@ -121,6 +124,7 @@ describe('Controller.reconcile', () => {
     ],
     [
       'while it stops',
+      over,
       async (controller) => {
         const stop = new AbortController();
         void controller.run(stop.signal);
@@ -131,6 +135,7 @@ describe('Controller.reconcile', () => {
     ],
     [
       'after its end',
+      'does not run',
       async (controller) => {
         const stop = new AbortController();
         const run = controller.run(stop.signal);
@@ -138,11 +143,23 @@ describe('Controller.reconcile', () => {
         await run;
       },
     ],
-  ])('should reject at once %s', async (_, prepare) => {
+  ])('should reject at once %s, and say that it %s', async (_, why, prepare) => {
     const { controller, kinds } = controlled((id) => (id === 'hung' ? NEVER : undefined), { never: NEVER });
     await prepare(controller);
-    await expect(controller.reconcile('apple')).rejects.toThrow('`apple` is not reconciled: this controller does not lead');
+    await expect(controller.reconcile('apple')).rejects.toThrow(`\`apple\` is not reconciled: this controller ${why}`);
     expect(kinds('apple')).toEqual([]);
+  });
+
+  it('should not say that it does not lead when it leads, but has nothing to wait for any more but what was abandoned', async () => {
+    const hung = deferred();
+    const { controller } = controlled(() => hung.promise, { one: of('apple') }, { ...working, maxReconcileTime: 100 });
+    const run = controller.run();
+    await vi.advanceTimersByTimeAsync(200);
+    expect(controller.inspect()).toMatchObject({ leading: true, abandoned: 1 });
+    await expect(controller.reconcile('pear')).rejects.toThrow(`\`pear\` is not reconciled: this controller ${over}`);
+    hung.resolve();
+    await vi.advanceTimersByTimeAsync(60_000);
+    await run;
   });
 
   it('should stop waiting when its signal aborts, while the run goes on', async () => {
@@ -168,7 +185,7 @@ describe('Controller.reconcile', () => {
     const { signal } = new AbortController();
     const add = vi.spyOn(signal, 'addEventListener');
     const remove = vi.spyOn(signal, 'removeEventListener');
-    await expect(controller.reconcile('apple', { signal })).rejects.toThrow('does not lead');
+    await expect(controller.reconcile('apple', { signal })).rejects.toThrow('does not run');
     expect(remove.mock.calls).toEqual(add.mock.calls);
   });
 

@@ -481,6 +481,28 @@ describe('The streams of a Controller of shards', () => {
     await run;
   });
 
+  it.each([
+    ['at once', (ids: string[]) => ids],
+    ['by a promise', (ids: string[]) => Promise.resolve(ids)],
+  ])('Q4 should reject what is no id in a list for a shard that has come, and nothing else, when it is listed %s', async (_, listed) => {
+    const engine = new ShardsStandIn(COUNT);
+    const member = engine.member();
+    const list = vi.fn(() => listed([id0, null, 5, '', id1] as string[]));
+    const streams: Record<string, EventStream> = { resync: (_, { acquired }) => resync({ every: 60_000, list, relistOn: acquired }) };
+    const { controller, steps } = controlled(() => undefined, streams, { shards: member });
+    const stop = new AbortController();
+    const run = controller.run(stop.signal);
+    member.grant(0);
+    await vi.advanceTimersByTimeAsync(0);
+    member.grant(1);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(list).toHaveBeenCalledTimes(2);
+    expect(inWords(steps, id1)).toEqual(['rejected not_owned', 'enqueued', 'started', 'succeeded']);
+    expect(inWords(steps, '')).toEqual(Array(6).fill('rejected invalid_id'));
+    stop.abort();
+    await run;
+  });
+
   it('H5 should list after a list under way for a shard that has come meanwhile', async () => {
     const engine = new ShardsStandIn(COUNT);
     const member = engine.member();
