@@ -86,7 +86,7 @@ export class Legend {
   toString(): string {
     return [...this.#symbols]
       .filter(([thing, symbol]) => thing !== symbol)
-      .map(([thing, symbol]) => `${symbol} = ${thing === '' ? 'the loop' : thing}`)
+      .map(([thing, symbol]) => `${symbol} = ${thing === '' ? 'the loop, or no id' : thing}`)
       .join(', ');
   }
 }

@@ -137,7 +137,8 @@ function checkScenario<W>(scenario: Scenario<W>, { kinds = [] }: SimulateConfig)
   check('streams', streams, 'an object', isRecord(streams));
   check('invariants', invariants, 'an object', isRecord(invariants));
   for (const [name, holds] of Object.entries(invariants)) checkFunction(`invariants.${name}`, holds);
-  for (const [name, { every, list, priority, force }] of Object.entries(streams)) {
+  for (const [name, { on, every, list, priority, force }] of Object.entries(streams)) {
+    check(`streams.${name}.on`, on, 'a list of names of changes and effects', on === undefined || Array.isArray(on));
     check(`streams.${name}.priority`, priority, 'a number', priority === undefined || typeof priority === 'number');
     check(`streams.${name}.force`, force, 'true or false', force === undefined || typeof force === 'boolean');
     check(`streams.${name}.every`, every, 'a number of ms > 0', every === undefined || every > 0);

@@ -1,5 +1,5 @@
 import { type Observable, type SchedulerLike, Subscription } from 'rxjs';
-import { check } from '../../operators/check.js';
+import { check, checkObject } from '../../operators/check.js';
 import { shown } from '../../operators/shown.js';
 import type { Step } from '../../operators/types.js';
 import { draw, Legend } from './diagram.js';
@@ -59,7 +59,9 @@ export class StepsExpectation {
     scheduler: SchedulerLike,
     { rows, ids = {}, exactly, subscription: { subscribedFrame, unsubscribedFrame } }: ExpectedSteps,
   ) {
+    checkObject('rows', rows);
     const others = exactly ? [...KINDS, 'ends' as const].filter((kind) => !Object.hasOwn(rows, kind)) : [];
+    check('rows', rows, 'an object with at least one row', exactly || Object.keys(rows).length > 0);
     this.#given = rows;
     this.#ids = ids;
     const all = new Map(

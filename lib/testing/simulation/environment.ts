@@ -41,6 +41,8 @@ export interface SimulationEnvironment<W> {
   changed(name: string, id: string, message: unknown): void;
   stepped(step: Step, replica: number, process: number): void;
   log(text: string): void;
+  /** An attempt is given this error by a handle. */
+  failedBy(error: unknown): void;
   fail(what: string, error?: unknown): void;
   /** The scenario does what no schedule can excuse. */
   scenarioFault(message: string): ScenarioError;

@@ -74,6 +74,7 @@ export class Operation<W, T> implements Timer {
   }
 
   #failed(error: unknown): void {
+    this.attempt.environment.failedBy(error);
     if (this.attempt.unpark()) this.#reject(error);
   }
 

@@ -4,6 +4,7 @@ import { isAsyncIterable, isObservableInput, isPromiseLike, toObservable } from 
 import { reconcileWith } from '../../../operators/reconcile.js';
 import type { Reconciler, Trigger } from '../../../operators/types.js';
 import type { SimulatedStream, SimulationContext } from './scenario.js';
+import { atOnce } from './late-answer.js';
 import { SimulatedAttempt } from './simulated-attempt.js';
 import type { Host, SimulationEnvironment } from './environment.js';
 import { triggerOf } from './trigger-of.js';
@@ -30,13 +31,14 @@ export class Replica<W> implements Host {
     readonly process: number,
   ) {
     const { scheduler, random, scenario, settings } = environment;
-    this.#reconciler = scenario.reconciler({
+    const made = scenario.reconciler({
       now: () => scheduler.now(),
       random,
       triggers: this.#triggers,
       commands: this.#commands,
       leading: this.#leading,
     });
+    this.#reconciler = atOnce('`reconciler`', made, 'by the reconciler of a process, `() => async (id, context) => ...`', isFunction);
     // Last, so that whoever listens has heard a command before the loop obeys it.
     const commands = scenario.operator === undefined ? settings.commands : merge(settings.commands, this.#commands);
     // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- it is one: see `Context` below
@@ -106,7 +108,8 @@ export class Replica<W> implements Host {
     const { list, every } = stream;
     if (list === undefined || !this.isLeading || term !== this.#term) return;
     const { environment } = this;
-    for (const id of list(environment.seen, environment.elapsed)) this.deliver(triggerOf(id, name, stream));
+    const ids = atOnce(`the \`list\` of \`${name}\``, list(environment.seen, environment.elapsed), 'by an iterable of ids', isIterable);
+    for (const id of ids) this.deliver(triggerOf(id, name, stream));
     if (every === undefined) return;
     environment.scheduler.after(every, () => {
       this.#list(name, stream, term);
@@ -148,6 +151,15 @@ export class Replica<W> implements Host {
     end();
     return answer;
   }
+}
+
+function isFunction(answer: unknown): boolean {
+  return typeof answer === 'function';
+}
+
+/** Strings do not count: their letters are no ids. */
+function isIterable(answer: unknown): boolean {
+  return typeof answer === 'object' && answer !== null && Symbol.iterator in answer;
 }
 
 async function* untilEnd<T>(values: AsyncIterable<T>, end: () => void): AsyncGenerator<T> {

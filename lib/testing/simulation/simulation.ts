@@ -9,7 +9,7 @@ import { greatest } from '../extremes.js';
 import { settle } from '../settle.js';
 import { type Timer, VirtualScheduler } from '../virtual-scheduler.js';
 import { clone } from './clone.js';
-import { lateAnswer } from './late-answer.js';
+import { atOnce, lateAnswer } from './late-answer.js';
 import { SimulatedEventStream } from './simulated-event-stream.js';
 import { type ScenarioFailure, ScenarioError } from './failure.js';
 import { randomFrom } from './random.js';
@@ -69,6 +69,8 @@ export class Simulation<W> implements SimulationEnvironment<W> {
   #postponed = 0;
   /** Rounds of promise jobs to come, at least. */
   #rounds = 0;
+  /** What handles have failed by, for the report. */
+  readonly #known = new Set<unknown>();
   #isCalm = false;
   #isDirty = true;
   #failure: ScenarioFailure | undefined;
@@ -82,9 +84,8 @@ export class Simulation<W> implements SimulationEnvironment<W> {
   ) {
     const { streams, config, bound = 600_000, stay = 120_000, invariants = {} } = scenario;
     this.random = randomFrom(~seed);
-    this.world = scenario.world(this.random);
-    if (isPromiseLike(this.world)) throw new ScenarioError(lateAnswer('`world`', this.world));
-    const loopConfig = typeof config === 'function' ? config(this.random, this.world) : (config ?? {});
+    this.world = atOnce('`world`', scenario.world(this.random));
+    const loopConfig = typeof config === 'function' ? atOnce('`config`', config(this.random, this.world)) : (config ?? {});
     const { delayResolution = 250 } = loopConfig;
     this.settings = reconcileSettings({
       backoff: exponential({ initial: delayResolution, random: this.random }),
@@ -182,7 +183,7 @@ export class Simulation<W> implements SimulationEnvironment<W> {
   }
 
   stepped(step: Step, replica: number, process: number): void {
-    this.recorder?.step({ ...step, at: this.elapsed }, replica);
+    if (this.recorder !== undefined) this.#record(this.recorder, step, replica);
     try {
       const answer: unknown = this.scenario.onStep?.(step, this.world, this.elapsed, process);
       if (isPromiseLike(answer)) this.scenarioFault(lateAnswer('`onStep`', answer));
@@ -193,6 +194,10 @@ export class Simulation<W> implements SimulationEnvironment<W> {
 
   log(text: string): void {
     this.recorder?.log(this.elapsed, text);
+  }
+
+  failedBy(error: unknown): void {
+    if (this.recorder !== undefined) this.#known.add(error);
   }
 
   fail(what: string, error?: unknown): void {
@@ -248,15 +253,22 @@ export class Simulation<W> implements SimulationEnvironment<W> {
     );
   }
 
+  /** What an attempt fails by is told as well, unless it was given that by a handle, of which the fault or the log tells. */
+  #record(recorder: Recorder, step: Step, replica: number): void {
+    recorder.step({ ...step, at: this.elapsed }, replica);
+    if (step.kind !== 'requeued' && step.kind !== 'dropped') return;
+    const { id, failure, error } = step;
+    const isNews = failure !== undefined && failure !== 'timeout' && failure !== 'superseded' && !this.#known.has(error);
+    if (isNews) this.log(`${id}: the reconciler fails: ${describeError(error).message}`);
+  }
+
   #change({ id, name, value }: PlannedChange): void {
     const changes: Readonly<Record<string, Change<W> | undefined>> = this.scenario.changes;
     const change = changes[name];
     if (change === undefined) throw new ScenarioError(`Expected the scenario to have the change \`${name}\` of the schedule`);
     this.log(`${id}: ${name} (from outside)`);
-    const message =
-      typeof change === 'function' ? change(this.world, id, randomFrom(value as number)) : change.apply(this.world, id, value);
-    if (isPromiseLike(message)) throw new ScenarioError(lateAnswer(`the change \`${name}\``, message));
-    this.changed(name, id, message);
+    const answer = typeof change === 'function' ? change(this.world, id, randomFrom(value as number)) : change.apply(this.world, id, value);
+    this.changed(name, id, atOnce(`the change \`${name}\``, answer));
   }
 
   /** What `holds` says of the world; undefined if it has gone wrong. */

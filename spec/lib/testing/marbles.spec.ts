@@ -292,6 +292,8 @@ describe('marbles', () => {
       { started: 'a-|', succeeded: 'a--b' },
       /nothing after `\|` at 2 ms in `started`, got `b` \(string\) at 3 ms/,
     ],
+    ['no rows, which would expect nothing', {}, /`rows` to be an object with at least one row, got `\{\}`/],
+    ['rows that are no object', 'a' as never, /`rows` to be an object, got `a` \(string\)/],
     ['a row that is no kind of step', { begun: 'a' }, /`rows` to be named after kinds of steps.*got `begun`/],
     [
       'an end that is not where the row `ends` has it',

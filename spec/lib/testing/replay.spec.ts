@@ -484,6 +484,8 @@ describe('toMarbles', () => {
 
   it('should draw nothing of nothing, and not be put off by a clock that was set back', () => {
     expect(toMarbles([])).toBe('');
+    const steps = [step(0, 'rejected', ''), step(1, 'paused', '')];
+    expect(toMarbles(steps)).toBe('rejected   a\npaused     -a\nwhere a = the loop, or no id');
     expect(toMarbles([step(10, 'enqueued', 'a'), step(5, 'started', 'a')])).toBe('enqueued   -----a\nstarted    a');
   });
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Command, Reconciler, Step, Trigger } from 'kreconciler/operators';
+import { type Command, constant, type Reconciler, type Step, type Trigger } from 'kreconciler/operators';
 import {
   type FaultKind,
   FAULTS,
@@ -79,6 +79,27 @@ describe('simulate', () => {
         'succeeded  b',
       ].join('\n'),
     );
+  });
+
+  it('should report what the reconciler threw, unless that came from a handle', async () => {
+    const reconciler: Scenario<World>['reconciler'] =
+      () =>
+      async (id, { read, effect }) => {
+        const size = await read(({ wanted }) => wanted[id] ?? 0);
+        await effect('look', () => undefined);
+        if (size > 0) throw new TypeError('size.toFixed is not a function');
+      };
+    const config = { backoff: constant(60_000), maxItemRetries: 1 };
+    const changes = [{ at: 0, id: 'b', name: 'scale', value: 2 }];
+    const faults = [{ kind: 'fail' as const, id: 'b', nth: 1, at: 0, ms: 0 }];
+    const { log } = await failing(world({ reconciler, config, streams: { watch: { on: ['scale'] } } }), { schedule: { changes, faults } });
+    expect(log).toEqual([
+      '0 ms  b: scale (from outside)',
+      '0 ms  b: `look`',
+      '0 ms  b: the reconciler fails: size.toFixed is not a function',
+      '60000 ms  b: `look`',
+      '60000 ms  b: the reconciler fails: size.toFixed is not a function',
+    ]);
   });
 
   it.each<[string, Partial<Scenario<World>>]>([
@@ -344,6 +365,39 @@ describe('simulate', () => {
         },
         /Expected the invariant "sane" to answer at once/,
       ],
+      [
+        'if the function that makes the reconciler was forgotten',
+        {
+          reconciler: (async (_: string, { read }: { read: () => unknown }) => {
+            await read();
+          }) as never,
+        },
+        /Expected `reconciler` to answer at once, got a promise/,
+      ],
+      [
+        'if no reconciler is made',
+        { reconciler: (() => undefined) as never },
+        /Expected `reconciler` to answer by the reconciler of a process.*, got `undefined`/,
+      ],
+      ['if `config` is asynchronous', { config: (async () => ({})) as never }, /Expected `config` to answer at once/],
+      [
+        'if a list is asynchronous',
+        {
+          streams: {
+            all: {
+              list: (async () => {
+                throw new Error('late');
+              }) as never,
+            },
+          },
+        },
+        /Expected the `list` of `all` to answer at once/,
+      ],
+      [
+        'if a list is a string',
+        { streams: { all: { list: () => 'web' } } },
+        /Expected the `list` of `all` to answer by an iterable of ids, got `web` \(string\)/,
+      ],
       ['if `world` is asynchronous', { world: (async () => ({})) as never }, /Expected `world` to answer at once/],
       ['if `onStep` is asynchronous', { onStep: (): unknown => Promise.resolve() }, /Expected `onStep` to answer at once/],
       ['if a change is asynchronous', { changes: { scale: async () => undefined } }, /Expected the change `scale` to answer at once/],
@@ -439,6 +493,7 @@ describe('simulate', () => {
     [{ streams: { resync: { every: 10 } } }, {}, /`streams.resync.list` to be a function, for the stream has `every`/],
     [{ faults: ['flood'] }, {}, /`faults` to be one of crash, fail.*got `flood`/],
     [{ operator: ['sleep'] }, {}, /`operator` to be one of pause, pauseLoop, discard, force, got `sleep`/],
+    [{ streams: { watch: { on: 'scale' } } }, {}, /`streams.watch.on` to be a list of names of changes and effects, got `scale`/],
     [{ streams: { watch: { on: ['scale'], priority: 'high' } } }, {}, /`streams.watch.priority` to be a number, got `high`/],
     [{ streams: { watch: { on: ['scale'], force: 1 } } }, {}, /`streams.watch.force` to be true or false, got `1`/],
     [{}, { kinds: ['flood'] }, /`faults` to be one of/],
