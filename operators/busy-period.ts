@@ -19,12 +19,16 @@ export interface BusyWorker {
   now(): number;
   /** The next one starts, if one may. */
   start(): Entry | undefined;
-  /** Asks for another turn, if something may start beside what has. */
-  ask(): void;
+  /** One has started, and can be cut off. */
+  started(): void;
   /** A run has ended. */
   ended(entry: Entry, outcome: Outcome, at: number): void;
   /** Notes a failure: what users say meanwhile is heard afterwards. */
   fail(entry: Entry, failed: Failed, at: number, open: boolean): void;
+  /** Users are asked for what is to be noted. */
+  readonly isAsking: boolean;
+  /** Keeps `work` for later while they are, and says so. */
+  defer(work: () => void): boolean;
   release(entry: Entry): void;
   freePlace(): void;
   turnEnded(period: BusyPeriod): void;
@@ -63,13 +67,16 @@ export class BusyPeriod implements RunObserver {
     const { worker } = this;
     if (this.#turn === undefined || this.#runner.entry !== undefined || worker.isClosed) return false;
     const entry = worker.start();
+    // Who was asked for the next one, or for the time, may have let go of the loop.
+    // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- it may have changed since it was looked at above
+    if (worker.isClosed) return false;
     if (entry === undefined) {
       this.#end();
       return false;
     }
     this.#runner.take(entry);
     // Only now, for it delivers the step that says so, and whoever sees that may cut the run off.
-    worker.ask();
+    worker.started();
     worker.trampoline.deliver();
     // Whoever saw it start may have cut it off.
     if (!this.#isRunning(entry)) return true;
@@ -86,8 +93,15 @@ export class BusyPeriod implements RunObserver {
   }
 
   settled(entry: Entry, outcome: Outcome): void {
+    const { worker } = this;
+    if (worker.isAsking) {
+      worker.defer(() => {
+        this.settled(entry, outcome);
+      });
+      return;
+    }
     this.#settle(entry, outcome);
-    this.worker.trampoline.goOn(this.advance);
+    worker.trampoline.goOn(this.advance);
   }
 
   overtime(): void {
@@ -124,11 +138,11 @@ export class BusyPeriod implements RunObserver {
 
   #settle(entry: Entry, said: Outcome): void {
     const { worker } = this;
-    const at = worker.now();
-    // Even a clock may be a user's, and cut off what has ended before it is noted.
-    if (!this.#isRunning(entry)) return;
     const outcome: Outcome =
       said.failure !== undefined && entry.slot?.context?.gaveWayBy(said.error) === true ? { ...said, failure: 'superseded' } : said;
+    const at = worker.now();
+    // Even a clock may be a user's, as the error is, and cut off what has ended before it is noted.
+    if (!this.#isRunning(entry)) return;
     this.#runner.recorded();
     worker.ended(entry, outcome, at);
   }

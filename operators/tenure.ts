@@ -63,8 +63,10 @@ export class Tenure {
   /** Whether an event is taken. If not, a step has said so. */
   admits(event: string | Trigger): boolean {
     const { queue, settings, trampoline } = this.lane;
-    if (!this.#isOpen) trampoline.emit(notOwned(event, queue.worker, settings));
-    return this.#isOpen;
+    const isOpen = this.#isOpen;
+    // Whoever sees that step may open it.
+    if (!isOpen) trampoline.emit(notOwned(event, queue.worker, settings));
+    return isOpen;
   }
 
   #begin(term: Observable<'revoked'>): void {

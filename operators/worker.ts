@@ -174,6 +174,13 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     this.freePlace();
   }
 
+  /** Asks for another turn, if something may start beside what has. */
+  started(): void {
+    // What was said as the order was asked for it: it can be cut off now.
+    if (!this.#deferred.isEmpty) this.#hear();
+    this.ask();
+  }
+
   /** Notes a failure, for which users are asked: what they say meanwhile is heard only afterwards, for nothing may change half of a state. */
   fail(entry: Entry, failed: Failed, at: number, open: boolean): void {
     this.#isRecording = true;
@@ -194,8 +201,10 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
 
   release(entry: Entry): void {
     if (this.#isCut) return;
-    this.queue.release(entry, this.now());
-    this.go();
+    this.#whenNoted(() => {
+      this.queue.release(entry, this.now());
+      this.go();
+    });
   }
 
   reset(): void {
@@ -247,6 +256,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
 
   /** It may be at its end. */
   look(): void {
+    if (!this.#deferred.isEmpty) this.#hear();
     if (this.#isCut) return;
     if (this.#shutdown.isEnding) this.#lookForTheEnd();
     this.tenure?.look();
@@ -262,7 +272,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
 
   #offer(event: string | Trigger): void {
     if (this.isClosed) return;
-    if (this.queue.isAsking) {
+    if (this.isAsking) {
       this.#deferred.push(() => {
         this.#offer(event);
       });
@@ -331,16 +341,21 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
     });
   }
 
-  /** While users are asked for what is to be noted, `work` waits until that is done. */
+  /** Users are asked for what is to be noted: nothing may change before they have answered. */
+  get isAsking(): boolean {
+    return this.#isRecording || this.queue.isAsking;
+  }
+
+  /** While users are asked, `work` waits until that is done. */
   defer(work: () => void): boolean {
-    const isAsking = this.#isRecording || this.queue.isAsking;
+    const { isAsking } = this;
     if (isAsking) this.#deferred.push(work);
     return isAsking;
   }
 
   /** What users have said while they were asked. */
   #hear(): void {
-    while (!this.#deferred.isEmpty && !this.#isRecording && !this.queue.isAsking) this.#deferred.shift()?.();
+    while (!this.#deferred.isEmpty && !this.isAsking) this.#deferred.shift()?.();
   }
 
   #whenNoted(work: () => void): void {
