@@ -329,6 +329,10 @@ export class Controller {
         shards !== undefined,
       ),
       inspector: (queue) => this.#inspected.queues.push(queue),
+      // Nothing comes in once all is dropped, and nothing starts by what the teardown of a stream does (L2).
+      letGo: () => {
+        this.#leadership.letGo();
+      },
       ...(this.#inspected.history !== undefined && { Queue: remembering(this.#inspected.history) }),
     };
     const events = concat(this.#events(), this.#settled()).pipe(

@@ -15,9 +15,9 @@ interface HeldTerm {
  * more, takes effect afterwards, and only as far as it still holds.
  */
 export class Leadership {
-  /** True from the beginning of each term until its end. Errors as the source does, after a loss (L4). */
+  /** True from the beginning of each term until it is let go of. Errors as the source does, after a loss (L4). */
   readonly leads: Observable<boolean>;
-  /** Emits after `leads` has said false: the streams are let go of by then, so that nothing comes in once all is dropped (L2). */
+  /** Emits when a term has ended. Whoever must see to something before streams are let go of does so, and calls `letGo`. */
   readonly lost: Observable<void>;
   /** Who holds a term by a source now. Sources are compared by identity, and kept alive by nobody here. */
   static readonly #holders = new WeakMap<object, Leadership>();
@@ -28,6 +28,8 @@ export class Leadership {
   #held: HeldTerm | undefined;
   #failure: Error | undefined;
   #isTelling = false;
+  /** `leads` has said that the last term is over, or there was none. */
+  #hasLet = true;
 
   constructor(source: ObservableInput<boolean | Term>) {
     this.#source = source;
@@ -77,11 +79,23 @@ export class Leadership {
   }
 
   #change(): void {
-    const isLoss = this.#held !== undefined;
-    this.#held = isLoss ? undefined : this.#wanted;
-    if (!isLoss) Leadership.#holders.set(this.#source, this);
-    this.#leads.next(!isLoss);
-    if (isLoss) this.#lost.next();
+    if (this.#held === undefined) {
+      this.#held = this.#wanted;
+      Leadership.#holders.set(this.#source, this);
+      this.#hasLet = false;
+      this.#leads.next(true);
+    } else {
+      this.#held = undefined;
+      this.#lost.next();
+      this.letGo();
+    }
+  }
+
+  /** Lets `leads` say that the term has ended, unless it has. */
+  letGo(): void {
+    if (this.#held !== undefined || this.#hasLet) return;
+    this.#hasLet = true;
+    this.#leads.next(false);
   }
 }
 

@@ -12,6 +12,8 @@ export interface LaneExtras {
   readonly Context?: typeof Attempt | undefined;
   /** Is given the workqueue of each lane, to look at. */
   readonly inspector?: ((queue: Workqueue) => void) | undefined;
+  /** Called first of all when a reset is heard, as long as nothing can start: what feeds the loop is to be let go of. */
+  readonly letGo?: (() => void) | undefined;
   /** What the workqueues are made of, if they are to do more. */
   readonly Queue?: typeof Workqueue | undefined;
 }

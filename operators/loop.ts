@@ -95,7 +95,12 @@ export function loopWith<T>(
             return EMPTY;
           }),
         );
-      const reset = toObservable(settings.reset).pipe(stopOnError, heardByAll(trampoline, router), share({ resetOnComplete: false }));
+      const reset = toObservable(settings.reset).pipe(
+        stopOnError,
+        heardByAll(trampoline, router),
+        tap(() => extras?.letGo?.()),
+        share({ resetOnComplete: false }),
+      );
       const stop = merge(failed, toObservable(settings.stop).pipe(stopOnError)).pipe(
         take(1),
         heardByAll(trampoline, router),

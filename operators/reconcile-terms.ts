@@ -35,11 +35,11 @@ export function reconcileTerms(
         groupBy(workerOf, { connector: () => new UnicastSubject() }),
         mergeMap((group) => {
           if (group.key === NOWHERE) return EMPTY;
-          const terms = new Subject<Observable<'revoked'>>();
+          const terms = new Subject<LaneTerm>();
           return group.pipe(
             filter((input): input is string | Trigger => {
               if (!(input instanceof LaneTerm)) return true;
-              terms.next(input.until);
+              terms.next(input);
               return false;
             }),
             lane(reconciler, group.key, inTerms(terms)),

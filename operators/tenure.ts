@@ -11,10 +11,12 @@ export class LaneTerm {
   /**
    * @param until - emits `'revoked'` when another is to have the lane: what runs may finish. It ends when the term is lost: what runs is
    * cut off. Unsubscribing lets go of the term, and is done when nothing of it runs any more
+   * @param letGo - called first of all when it is revoked or lost, as long as nothing can start: what feeds the lane is to be let go of
    */
   constructor(
     readonly worker: number,
     readonly until: Observable<'revoked'>,
+    readonly letGo: () => void = () => undefined,
   ) {}
 }
 
@@ -50,7 +52,7 @@ export class Tenure {
 
   constructor(
     readonly lane: TenuredLane,
-    terms: Observable<Observable<'revoked'>>,
+    terms: Observable<LaneTerm>,
   ) {
     this.terms = terms.pipe(
       tap((term) => {
@@ -69,7 +71,7 @@ export class Tenure {
     return isOpen;
   }
 
-  #begin(term: Observable<'revoked'>): void {
+  #begin({ until, letGo }: LaneTerm): void {
     if (this.lane.isStopping) return;
     // One that nobody has ended is over all the same.
     if (this.#held !== undefined) this.#lose(this.#held);
@@ -77,18 +79,20 @@ export class Tenure {
     const held = new Subscription();
     this.#held = held;
     this.#isOpen = true;
-    const lose = (): void => {
-      this.#lose(held);
+    /** What is let go of has teardowns, which are user code, and may end a run: the next one must not start for that (L2, H5). */
+    const over = (end: () => void) => (): void => {
+      this.lane.trampoline.holdBack(() => {
+        letGo();
+        end();
+      });
     };
-    held.add(
-      term.subscribe({
-        next: () => {
-          this.#revoke(held);
-        },
-        error: lose,
-        complete: lose,
-      }),
-    );
+    const lose = over(() => {
+      this.#lose(held);
+    });
+    const revoke = over(() => {
+      this.#revoke(held);
+    });
+    held.add(until.subscribe({ next: revoke, error: lose, complete: lose }));
   }
 
   /** What has happened may have been the end of what runs. */
@@ -149,7 +153,7 @@ export class Tenure {
   }
 }
 
-/** Makes a lane run in `terms` only, each of which emits and ends as that of a {@link LaneTerm}. */
-export function inTerms(terms: Observable<Observable<'revoked'>>): (lane: TenuredLane) => Tenure {
+/** Makes a lane run in `terms` only. */
+export function inTerms(terms: Observable<LaneTerm>): (lane: TenuredLane) => Tenure {
   return (lane) => new Tenure(lane, terms);
 }

@@ -96,7 +96,6 @@ export class OwnedShards implements Ownership {
       let how: 'freed' | 'lost' = 'freed';
       const lose = (): void => {
         how = 'lost';
-        end();
       };
       subscriber.add(() => {
         end();
@@ -104,29 +103,18 @@ export class OwnedShards implements Ownership {
         this.#grants.delete(shard);
         this.#changes.next({ kind: how, shard });
       });
-      // First of all it is owned no more: streams are let go of by then, and nothing comes in once all is dropped.
-      return holding.subscribe({
-        next: (revoked) => {
-          this.#changes.next({ kind: 'revoked', shard });
-          end();
-          subscriber.next(revoked);
-        },
-        error: (error: unknown) => {
-          lose();
-          subscriber.error(error);
-        },
-        complete: () => {
-          lose();
-          subscriber.complete();
-        },
-      });
+      const revoke = (): void => {
+        this.#changes.next({ kind: 'revoked', shard });
+      };
+      return holding.pipe(tap({ next: revoke, error: lose, complete: lose })).subscribe(subscriber);
     });
     if (this.#grants.has(shard)) this.#changes.next({ kind: 'lost', shard });
     this.#grants.set(shard, grant);
     this.#owned.add(shard);
     this.#terms.set(shard, term);
     this.#changes.next({ kind: 'acquired', shard });
-    begin(new LaneTerm(shard, until));
+    // First of all it is owned no more: streams are let go of by then, and nothing comes in once all is dropped.
+    begin(new LaneTerm(shard, until, end));
     // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- it is taken in that call
     if (!isTaken) {
       end();

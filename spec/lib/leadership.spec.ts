@@ -1,5 +1,5 @@
 import { EventEmitter, on } from 'node:events';
-import { concat, NEVER, Observable, of, Subject, throwError } from 'rxjs';
+import { concat, finalize, NEVER, Observable, of, Subject, throwError } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Controller, type ControllerContext, noopStream, type Reconciler, resync, type Term } from 'kreconciler';
 import { controlled } from '../support/controlled.js';
@@ -115,7 +115,45 @@ describe('Leadership', () => {
     expect(kinds()).toEqual(['enqueued', 'started', 'dropped', 'abandoned', 'released', 'enqueued', 'started', 'succeeded']);
   });
 
+  it.each<[string, (controller: Controller, connection: Subject<never>) => void]>([
+    ['ends what runs', (_, connection) => connection.complete()],
+    ['resumes what was paused', (controller) => controller.resume('paused')],
+  ])('L2 should start nothing on loss though the teardown of a stream %s', async (_, tearDown) => {
+    const connection = new Subject<never>();
+    const ran: unknown[] = [];
+    const stream = concat(of('running', 'ready', 'paused'), NEVER).pipe(finalize(() => tearDown(controller, connection)));
+    const reconciler: Reconciler<ControllerContext> = (id) => {
+      ran.push(id);
+      return connection;
+    };
+    const { controller, kinds } = controlled(reconciler, { stream });
+    const stop = new AbortController();
+    const run = controller.run(stop.signal);
+    controller.pause('paused');
+    controller.becomeLeader();
+    controller.stepDown();
+    expect(ran).toEqual(['running']);
+    for (const id of ['ready', 'paused']) expect(kinds(id)).toContain('dropped');
+    controller.becomeLeader();
+    expect(ran.slice(0, 2)).toEqual(['running', 'running']);
+    stop.abort();
+    await vi.advanceTimersByTimeAsync(30_000);
+    await run;
+  });
+
   describe('L4 a leader source', () => {
+    it('should hear a reset that comes after it has failed', async () => {
+      const [leader, reset] = [new Subject<boolean>(), new Subject<void>()];
+      const { controller } = controlled(hung, { stream: concat(of('web'), NEVER) }, { leader, reset, shutdownGrace: 100 });
+      const run = controller.run();
+      run.catch(() => undefined);
+      leader.next(true);
+      leader.error(new Error('no quorum'));
+      reset.next();
+      await vi.advanceTimersByTimeAsync(1_000);
+      await expect(run).rejects.toThrow('The leader source failed: no quorum');
+    });
+
     it('should take an error for loss, and make run reject naming it', async () => {
       const leader = new Subject<boolean>();
       const boom = new Error('lease gone');

@@ -1,4 +1,4 @@
-import { concat, NEVER, Observable, of, Subject } from 'rxjs';
+import { concat, finalize, NEVER, Observable, of, Subject } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   type Config,
@@ -158,6 +158,48 @@ describe('A Controller of shards', () => {
     expect(signals.some(({ aborted }) => aborted)).toBe(false);
     stop.abort();
     await run;
+  });
+
+  it.each([
+    ['revoked', 'moved'],
+    ['lost', 'stopped'],
+  ])('H5, L2 should start nothing of a shard that is %s, though the teardown of a stream ends what runs', async (how, reason) => {
+    const engine = new ShardsStandIn(COUNT);
+    const member = engine.member();
+    const connection = new Subject<never>();
+    const ran: string[] = [];
+    const stream = concat(of(id0, other0, third0), NEVER).pipe(
+      finalize(() => {
+        connection.complete();
+      }),
+    );
+    const reconciler: Reconciler<ControllerContext> = (id) => {
+      ran.push(id);
+      return connection;
+    };
+    const { controller, steps } = controlled(reconciler, { stream }, { shards: member });
+    const run = controller.run();
+    member.grant(0);
+    if (how === 'lost') member.lose(0);
+    else member.revoke(0);
+    expect(ran).toEqual([id0]);
+    expect([inWords(steps, other0), inWords(steps, third0)]).toEqual(Array(2).fill(['enqueued', `dropped ${reason}`]));
+    expect(controller.inspect()).toMatchObject({ leading: false, ready: 0, running: 0 });
+    void run;
+  });
+
+  it('A1, K1 should give an event one step though whoever sees its rejection is granted the shard', () => {
+    const engine = new ShardsStandIn(COUNT);
+    const { controller, member, events, told } = replica(engine, () => undefined);
+    member.grant(0, 1);
+    member.lose(0);
+    controller.steps.subscribe(({ kind }) => {
+      if (kind === 'rejected') member.grant(0);
+    });
+    events.next(id0);
+    expect(told(id0)).toEqual(['rejected not_owned']);
+    events.next(id0);
+    expect(told(id0)).toEqual(['rejected not_owned', 'enqueued', 'started', 'succeeded']);
   });
 
   it('H5 should free a shard that is at rest in the same call, once its drops were seen', () => {

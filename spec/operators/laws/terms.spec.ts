@@ -3,7 +3,7 @@ import { groupBy, mergeMap, Observable, Subject } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { reconcileSettings, type Step } from 'kreconciler/operators';
 import { loopWith } from '../../../operators/loop.js';
-import { inTerms } from '../../../operators/tenure.js';
+import { inTerms, LaneTerm } from '../../../operators/tenure.js';
 import { inWords } from '../../support/rig.js';
 import { Clock } from '../../support/clock.js';
 
@@ -24,7 +24,7 @@ class Term {
 function bench(run: (id: string, signal: AbortSignal) => Promise<void> | undefined, shutdownGrace = 100) {
   const clock = new Clock();
   const events = new Subject<string>();
-  const terms = new Subject<Observable<'revoked'>>();
+  const terms = new Subject<LaneTerm>();
   const stop = new Subject<void>();
   const steps: Step[] = [];
   const settings = reconcileSettings({ scheduler: clock, delayResolution: 10, shutdownGrace, stop });
@@ -46,7 +46,7 @@ function bench(run: (id: string, signal: AbortSignal) => Promise<void> | undefin
     });
   const begin = (): Term => {
     const term = new Term();
-    terms.next(term.until);
+    terms.next(new LaneTerm(3, term.until));
     return term;
   };
   return { clock, events, steps, stop, subscription, begin, told: () => steps.map(inWords), hasEnded: () => hasEnded };
