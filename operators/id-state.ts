@@ -1,3 +1,4 @@
+import { markedAnew } from './marked-anew.js';
 import type { Step } from './types.js';
 
 /** What the steps of one id so far say about it: the only place where they are folded. It may begin in the middle of a loop's life. */
@@ -33,7 +34,7 @@ export class IdState {
         break;
       case 'dropped':
         // Dirty: it waits out its embargo and starts afresh, but where the whole lane is dropped.
-        this.#enter(this.isDirty && step.reason !== 'stopped' && step.reason !== 'moved' ? 'waiting' : 'idle');
+        this.#enter((this.isDirty && step.reason !== 'stopped' && step.reason !== 'moved') || markedAnew.has(step) ? 'waiting' : 'idle');
         break;
       case 'abandoned':
       case 'released':

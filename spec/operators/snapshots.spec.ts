@@ -69,6 +69,21 @@ describe('snapshots', () => {
       'ready 1, running 0, waiting 0, abandoned 0',
     ],
     ['a stop', () => queue().offer('a').offer('b').start().offer('a').fail().stop(), 'ready 0, running 0, waiting 0, abandoned 0'],
+    [
+      'a success of a run that was discarded with its mark, and marked anew while paused',
+      () => queue().offer('a').start().offer('a').discard('a').pause('a').offer('a').succeed(),
+      'ready 0, running 0, waiting 1, abandoned 0',
+    ],
+    [
+      'a failure of a run that was discarded with its mark, and marked anew',
+      () => queue().offer('a').start().offer('a').discard('a').offer('a').fail(),
+      'ready 0, running 0, waiting 1, abandoned 0',
+    ],
+    [
+      'a stop with a run that was discarded with its mark, and marked anew',
+      () => queue().offer('a').start().offer('a').discard('a').offer('a').stop().succeed(),
+      'ready 0, running 0, waiting 0, abandoned 0',
+    ],
     ['a reset', () => queue().offer('a').start().offer('a').reset(true), 'ready 0, running 0, waiting 0, abandoned 1'],
   ])('should count after %s', (_name, driving, counts) => {
     const driven = driving();
