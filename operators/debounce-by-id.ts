@@ -62,11 +62,17 @@ export function debounceById(config: DebounceByIdConfig): OperatorFunction<strin
             return;
           }
           const { id } = trigger;
-          const burst = bursts.get(id) ?? new Burst(after(maxWait, scheduler), () => pass(id));
-          bursts.set(id, burst);
+          const known = bursts.get(id);
+          const burst = known ?? new Burst(() => pass(id));
+          if (known === undefined) bursts.set(id, burst);
           burst.add(trigger);
-          if (trigger.force === true) pass(id);
-          else burst.wait(after(dueTime, scheduler));
+          if (trigger.force === true) {
+            pass(id);
+            return;
+          }
+          if (known === undefined) burst.waitAtMost(after(maxWait, scheduler));
+          // Some schedulers do at once what has no delay.
+          if (bursts.get(id) === burst) burst.wait(after(dueTime, scheduler));
         },
         error: (error: unknown) => {
           subscriber.error(error);
@@ -82,19 +88,20 @@ export function debounceById(config: DebounceByIdConfig): OperatorFunction<strin
 /** The events of one id that wait. */
 class Burst {
   readonly #triggers: Trigger[] = [];
-  readonly #patience: Subscription;
+  #patience: Subscription | undefined;
   #pause: Subscription | undefined;
 
-  constructor(
-    maxWait: Observable<0>,
-    readonly due: () => void,
-  ) {
-    // eslint-disable-next-line rxjs-x/no-ignored-error -- it cannot fail
-    this.#patience = maxWait.subscribe(due);
-  }
+  constructor(readonly due: () => void) {}
 
   add(trigger: Trigger): void {
     this.#triggers.push(trigger);
+  }
+
+  waitAtMost(patience: Observable<0>): void {
+    // eslint-disable-next-line rxjs-x/no-ignored-error -- it cannot fail
+    this.#patience = patience.subscribe(() => {
+      this.due();
+    });
   }
 
   /** Anew with each event: no clock is compared, so one that is set changes nothing. */
@@ -107,7 +114,7 @@ class Burst {
   }
 
   end(): void {
-    this.#patience.unsubscribe();
+    this.#patience?.unsubscribe();
     this.#pause?.unsubscribe();
   }
 

@@ -142,13 +142,15 @@ export class Runner {
       });
     } else {
       // eslint-disable-next-line rxjs-x/no-ignored-error -- it cannot fail
-      this.#probe = after(0, scheduler).subscribe(() => {
+      const probe = after(0, scheduler).subscribe(() => {
         this.#probe = undefined;
         if (this.#context === undefined || this.#context === this.#watched) return;
         this.#watchdog?.unsubscribe();
         this.#watchdog = undefined;
         this.#watch();
       });
+      // Some schedulers do at once what has no delay.
+      if (!probe.closed) this.#probe = probe;
     }
   }
 

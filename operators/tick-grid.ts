@@ -67,7 +67,9 @@ export class TickGrid<T extends LinkedListNode<T>> {
 
   /** The first tick that is no sooner than `delay` ms after `now`. */
   after(delay: number, now: number): Tick<T> {
-    return this.at(Math.ceil((now + delay) / this.resolution) * this.resolution, now);
+    const due = Math.ceil((now + delay) / this.resolution) * this.resolution;
+    // One that is lost in the precision of the clock is a delay all the same.
+    return this.at(delay > 0 && due <= now ? due + this.resolution : due, now);
   }
 
   /** The tick of the grid that is due at `due`. It is shared with those who came before only if the clock is still what it was then. */

@@ -1,6 +1,6 @@
 import { debounceById, DelayScheduler, type Trigger } from 'kreconciler/operators';
 import { marbles } from 'kreconciler/testing';
-import { concat, EMPTY, NEVER, of, Subject, throwError } from 'rxjs';
+import { concat, EMPTY, NEVER, of, queueScheduler, Subject, throwError } from 'rxjs';
 import { describe, expect, it, test, vi } from 'vitest';
 import { Clock } from '../support/clock.js';
 
@@ -32,6 +32,17 @@ describe('debounceById', () => {
     events.next('mail');
     clock.advance(100);
     expect(passed).toEqual(['web@30 <1', 'mail@45 <1']);
+  });
+
+  it('should let each pass at once with a `maxWait` of 0, also on a scheduler that does at once what has no delay', () => {
+    vi.useFakeTimers();
+    const passed: string[] = [];
+    const events = new Subject<string>();
+    events.pipe(debounceById({ dueTime: 50, maxWait: 0, scheduler: queueScheduler })).subscribe(({ id }) => passed.push(id));
+    for (const id of ['web', 'mail', 'web']) events.next(id);
+    expect(passed).toEqual(['web', 'mail', 'web']);
+    expect(vi.getTimerCount()).toBe(0);
+    vi.useRealTimers();
   });
 
   it('should let one pass after `maxWait`, though events never cease', () => {

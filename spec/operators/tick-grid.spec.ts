@@ -29,6 +29,9 @@ describe('Ticks', () => {
     { now: 1, delay: 0, due: 100 },
     { now: 99, delay: 1, due: 100 },
     { now: 99, delay: 2, due: 200 },
+    { now: 0, delay: Number.MIN_VALUE, due: 100 },
+    { now: 200, delay: 1e-16, due: 300 },
+    { now: 1.7e12, delay: 1e-6, due: 1.7e12 + 100 },
     { now: 0, delay: 2 ** 40 + 1, due: Math.ceil((2 ** 40 + 1) / 100) * 100 },
   ])('T1 should be due at $due for a delay of $delay at $now', ({ now, delay, due }) => {
     expect(grid().ticks.after(delay, now).due).toBe(due);

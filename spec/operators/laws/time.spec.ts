@@ -1,8 +1,8 @@
 import { constant, DelayScheduler, exponential, type Reconciler, reconcile, RetryError } from 'kreconciler/operators';
 import { marbles } from 'kreconciler/testing';
-import { ignoreElements, of, queueScheduler, type SchedulerAction, type Subscription, timer } from 'rxjs';
+import { ignoreElements, NEVER, of, queueScheduler, type SchedulerAction, Subject, type Subscription, timer } from 'rxjs';
 import { readdirSync, readFileSync } from 'node:fs';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, it, test, vi } from 'vitest';
 import { Clock } from '../../support/clock.js';
 import { NOTHING_LEFT, Rig } from '../../support/rig.js';
 import { until } from '../../support/until.js';
@@ -440,6 +440,24 @@ describe('T2: schedulers that do at once what has no delay', () => {
     }, 0);
     await until('all have run', () => ran.length === 3 && turns === 3);
     expect([...ran].sort()).toEqual([0, 0, 3]);
+  });
+
+  test('O1 should give each run its own time on a queueScheduler, which has the probe come at once', async () => {
+    vi.useFakeTimers();
+    const aborted: number[] = [];
+    const events = new Subject<string>();
+    const reconciler: Reconciler = (id, { signal }) => {
+      const at = Date.now();
+      signal.addEventListener('abort', () => aborted.push(Date.now() - at));
+      return id === 'hangs' ? NEVER : new Promise<void>((resolve) => setTimeout(resolve, 5));
+    };
+    const config = { scheduler: queueScheduler, maxReconcileTime: 1_000, maxItemRetries: 0 };
+    const subscription = events.pipe(reconcile(reconciler, config)).subscribe();
+    for (const id of ['web', 'db', 'hangs']) events.next(id);
+    await vi.advanceTimersByTimeAsync(3_000);
+    subscription.unsubscribe();
+    vi.useRealTimers();
+    expect(aborted).toEqual([1_000]);
   });
 
   test('T2 should retry on a queueScheduler, though arming takes longer than the wait', async () => {
