@@ -1,7 +1,9 @@
 import {
   asyncScheduler,
   catchError,
+  concat,
   defer,
+  delayWhen,
   EMPTY,
   exhaustMap,
   filter,
@@ -17,6 +19,7 @@ import {
   retry,
   type SchedulerLike,
   startWith,
+  tap,
   toArray,
 } from 'rxjs';
 import { after } from '../operators/after.js';
@@ -38,6 +41,7 @@ import { type IdList, listIds } from './list-ids.js';
 import { NextList } from './next-list.js';
 import type { LogFields } from './observability/logging/logger.js';
 import { safely } from './observability/safely.js';
+import { acquisitionOf, isAcquired } from './shards/ownership.js';
 import { measuredList } from './observability/metrics/measured-list.js';
 import { checkObservability, defaultObservability, type Observability } from './observability/observability.js';
 
@@ -63,7 +67,8 @@ export interface ResyncConfig {
   readonly spread?: number | undefined;
   /**
    * When it emits, all ids are listed as well, at once or after the list under way. Where that is the `acquired` of a stream
-   * function, only the ids of the shards that have come are passed on. Default: never.
+   * function, a list begins once all shards have come that come at that moment, the first one too, and for those that come later only
+   * their ids are passed on. Default: never.
    */
   readonly relistOn?: ObservableInput<unknown> | undefined;
   /** How long a list may take, in ms; Infinity means no limit. Default 30_000: one that hangs must not be the last one. */
@@ -75,6 +80,9 @@ export interface ResyncConfig {
   /** The only source of time. Default `asyncScheduler`. */
   readonly scheduler?: SchedulerLike | undefined;
 }
+
+/** Emits when all that happens at this moment has happened. */
+const breath = defer(() => Promise.resolve(0));
 
 /** The fractional part of the golden ratio: its multiples modulo 1 leave the smallest gaps, however many they are. */
 const GOLDEN = (Math.sqrt(5) - 1) / 2;
@@ -141,7 +149,19 @@ export function resync(config: ResyncConfig): Observable<string> {
   let rounds = 0;
   return defer(() => {
     const next = new NextList();
-    const wanted = relist.pipe(filter((notification) => next.add(notification)));
+    const wanted = relist.pipe(
+      tap((notification) => {
+        next.add(notification);
+      }),
+      // Shards come many at once: what they say in one breath is one list.
+      delayWhen((notification) => (acquisitionOf(notification) === undefined ? of(0) : breath)),
+    );
+    // The first one, too, if it is of shards: an engine that grants many has granted one of them when the stream begins.
+    const due = concat(isAcquired(relistOn) ? breath : of(0), period.pipe(repeat())).pipe(
+      tap(() => {
+        next.due();
+      }),
+    );
     const lists = defer(() => {
       const isMeant = next.begin();
       return round.pipe(
@@ -151,7 +171,9 @@ export function resync(config: ResyncConfig): Observable<string> {
         }),
       );
     }).pipe(repeat({ delay: () => (next.isWanted ? of(0) : EMPTY) }));
-    return merge(period.pipe(repeat(), startWith(0)), wanted).pipe(
+    // In this order: a list may be over when it has begun, and say what makes another one necessary.
+    return merge(wanted, due).pipe(
+      filter(() => next.isWanted),
       exhaustMap(() => lists),
       mergeMap((ids) => spreadOut(rotated(ids, rounds++), spread, scheduler)),
     );

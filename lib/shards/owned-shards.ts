@@ -5,7 +5,7 @@ import { failed } from '../describe-error.js';
 import type { ShardChange } from '../observability/metrics/shard-metrics.js';
 import type { Held } from './balance.js';
 import { checkHolding } from './check-holding.js';
-import { acquisition, type Ownership } from './ownership.js';
+import { acquiredOf, acquisition, type Ownership } from './ownership.js';
 import { shardOf } from './shard-of.js';
 import type { Holding, Shards } from './shards.js';
 
@@ -37,7 +37,7 @@ export class OwnedShards implements Ownership {
     this.changes = merge(this.#changes, unowned.pipe(map((shards) => ({ kind: 'unowned', count: shards }) as const)));
     this.owned = this.#says;
     this.any = this.owned.pipe(map(({ length }) => length > 0));
-    this.acquired = this.#acquired;
+    this.acquired = acquiredOf(this.#acquired);
     this.terms = new Observable((subscriber) => {
       let isEndless = false;
       subscriber.add(() => {

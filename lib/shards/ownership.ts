@@ -25,6 +25,20 @@ export interface Acquisition {
   readonly at: number;
 }
 
+/** Those that emit acquisitions, as streams are given them. */
+const sources = new WeakSet();
+
+/** `acquired` of a Controller with shards. */
+export function acquiredOf(acquisitions: Observable<readonly number[]>): Observable<readonly number[]> {
+  sources.add(acquisitions);
+  return acquisitions;
+}
+
+/** Whether that is the `acquired` that a stream was given. */
+export function isAcquired(input: object): boolean {
+  return sources.has(input);
+}
+
 /** Weak, and by the emission, so that it survives whatever operators are between. */
 const acquisitions = new WeakMap<object, Acquisition>();
 let acquired = 0;

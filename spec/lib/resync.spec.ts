@@ -244,6 +244,19 @@ describe('resync', () => {
   });
 
   describe('relistOn', () => {
+    it('should be heard during a list that is over when it has begun', () => {
+      const created = new Subject<void>();
+      let listed = 0;
+      const list = (): string[] => {
+        if (++listed === 1) created.next();
+        return ['web'];
+      };
+      resync({ every: 1_000, list, relistOn: created, scheduler: new Clock(), ...silent })
+        .subscribe()
+        .unsubscribe();
+      expect(listed).toBe(2);
+    });
+
     it(
       'should list at once, beside the periods',
       marbles(({ hot, expectObservable }) => {

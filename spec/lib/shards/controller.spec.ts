@@ -1,4 +1,4 @@
-import { concat, finalize, NEVER, Observable, of, Subject } from 'rxjs';
+import { concat, finalize, map, NEVER, Observable, of, Subject } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   type Config,
@@ -17,6 +17,7 @@ import { controlled } from '../../support/controlled.js';
 import { counted } from '../../support/counted.js';
 import { deferred } from '../../support/deferred.js';
 import { logged } from '../../support/logged.js';
+import type { IdList } from '../../../lib/list-ids.js';
 import { idsIn, ShardsStandIn } from '../../support/shards-stand-in.js';
 
 const COUNT = 4;
@@ -541,6 +542,69 @@ describe('The streams of a Controller of shards', () => {
     expect(list).toHaveBeenCalledTimes(2);
     expect(inWords(steps, id1)).toEqual(['rejected not_owned', 'enqueued', 'started', 'succeeded']);
     expect(inWords(steps, '')).toEqual(Array(6).fill('rejected invalid_id'));
+    stop.abort();
+    await run;
+  });
+
+  describe('H5 should run the ids of all shards that came in one breath', () => {
+    const lists: [string, (ids: readonly string[]) => IdList][] = [
+      ['at once', (ids) => ids],
+      ['later', (ids) => Promise.resolve(ids)],
+    ];
+    const relists: [string, (acquired: Ownership['acquired']) => Observable<unknown>][] = [
+      ['by `acquired`', (acquired) => acquired],
+      ['by what was made of `acquired`', (acquired) => acquired.pipe(map((shards) => shards))],
+    ];
+    it.each(lists.flatMap(([when, answer]) => relists.map(([how, of]) => [when, how, answer, of] as const)))(
+      'though the list, which answers %s, asks what is owned: %s',
+      async (_, how, answer, relistOn) => {
+        const engine = new ShardsStandIn(COUNT);
+        const member = engine.member();
+        const all = [0, 1, 2, 3].flatMap((shard) => idsIn(shard, COUNT, 3));
+        const ran: string[] = [];
+        let listed = 0;
+        const streams: Record<string, EventStream> = {
+          resync: (_, { acquired, owns }) =>
+            resync({
+              every: 60_000,
+              list: () => {
+                listed++;
+                return answer(all.filter(owns));
+              },
+              relistOn: relistOn(acquired),
+            }),
+        };
+        const { controller } = controlled((id) => void ran.push(id), streams, { shards: member });
+        const stop = new AbortController();
+        const run = controller.run(stop.signal);
+        member.grant(0, 1, 2, 3);
+        await vi.advanceTimersByTimeAsync(0);
+        expect([...ran].sort()).toEqual([...all].sort());
+        expect(listed).toBe(how === 'by `acquired`' ? 1 : 2);
+        stop.abort();
+        await run;
+      },
+    );
+  });
+
+  it('Y1 should list all in each round, though shards come just before', async () => {
+    const engine = new ShardsStandIn(COUNT);
+    const member = engine.member();
+    const list = (): Promise<string[]> => new Promise((resolve) => setTimeout(() => resolve([id0, id1, id2]), 400));
+    const streams: Record<string, EventStream> = { resync: (_, { acquired }) => resync({ every: 1_000, list, relistOn: acquired }) };
+    const starts: number[] = [];
+    const { controller } = controlled((id) => (id === id0 ? void starts.push(Date.now() - begun) : undefined), streams, { shards: member });
+    const stop = new AbortController();
+    const begun = Date.now();
+    const run = controller.run(stop.signal);
+    member.grant(0);
+    await vi.advanceTimersByTimeAsync(900);
+    for (const shard of [1, 2, 3]) {
+      member.grant(shard);
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    // A list of one shard is under way when a round is due: all are listed after it.
+    expect(starts).toEqual([400, 1_700, 2_700, 3_700]);
     stop.abort();
     await run;
   });
