@@ -8,7 +8,8 @@ export function decoded(text = ''): string {
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
   for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
-  return new TextDecoder().decode(bytes);
+  // What begins it may be a byte order mark, which is a part of it as any other.
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 }
 
 /** A range of keys, as the gateway wants it. */

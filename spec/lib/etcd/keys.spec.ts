@@ -95,6 +95,14 @@ describe.runIf(hasEtcd)('keys', () => {
     await one.hears('€ 😀');
   });
 
+  it('should take a byte order mark at the beginning of a key for a part of it', async () => {
+    const prefix = `\ufeff${aPrefix()}`;
+    await etcd.ask('kv/put', { key: Buffer.from(`${prefix}\ufeffid`).toString('base64') });
+    await follower({ prefix }).hears('\ufeffid');
+    const all = follower({ prefix: '' });
+    await eventually(() => expect(all.heard).toContain(`${prefix}\ufeffid`));
+  });
+
   it('should list everything of one moment, however much it is', async () => {
     const prefix = aPrefix();
     const ids = Array.from({ length: 2_500 }, (_, i) => `id-${String(i).padStart(4, '0')}`);
