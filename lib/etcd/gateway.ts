@@ -20,7 +20,7 @@ import { answerOf, messagesOf } from './responses.js';
 export interface GatewayConfig {
   readonly urls: readonly string[];
   readonly fetch: FetchLike;
-  /** How long etcd may take to answer, in ms. */
+  /** How long one endpoint may take to answer, in ms. */
   readonly deadline: number;
   readonly scheduler: SchedulerLike;
 }
@@ -30,8 +30,8 @@ const HEADERS = { 'content-type': 'application/json', 'grpc-metadata-hasleader':
 
 /**
  * etcd's JSON gateway. It stays with one endpoint until that fails, and then goes on to the next. Where an endpoint cannot be
- * reached, or has no leader, `ask` tries the others before it fails: so a request may be carried out twice, and must be one
- * that may.
+ * reached, has no leader or does not answer in time, `ask` tries each of the others before it fails: so a request may be carried
+ * out twice, and must be one that may.
  */
 export class Gateway {
   readonly #config: GatewayConfig;
@@ -45,25 +45,26 @@ export class Gateway {
   ask<T>(path: string, body: object): Observable<T> {
     const count = this.#config.urls.length - 1;
     const delay = (error: unknown): Observable<unknown> => (isTransient(error) ? of(0) : throwError(() => error));
-    return this.#inTime((use) => this.#post<T>(use, path, body, answerOf).pipe(retry({ count, delay })));
+    return this.#post<T>(path, body, answerOf).pipe(retry({ count, delay }));
   }
 
   /** What comes over a request that stays open, the first within the deadline. Never completes: errors when it ends. */
   stream<T>(path: string, body: object): Observable<T> {
-    return this.#inTime((use) => this.#post<T>(use, path, body, messagesOf));
+    return this.#post<T>(path, body, messagesOf);
   }
 
-  /** Goes through the current endpoint, with which `use` is called, and leaves it if that fails. */
-  #post<T>(use: (url: string) => void, path: string, body: object, read: Read): Observable<T> {
+  /** Goes through the current endpoint, and leaves it if that fails, or has not said anything within the deadline. */
+  #post<T>(path: string, body: object, read: Read): Observable<T> {
     return defer(() => {
-      const { urls, fetch } = this.#config;
+      const { urls, fetch, deadline, scheduler } = this.#config;
       const url = urls[this.#current % urls.length] as string;
-      use(url);
+      const late = (): Observable<never> => throwError(() => new UnavailableError(`etcd at ${url} did not answer within ${deadline} ms`));
       return withSignal((signal) =>
         defer(() => fetch(`${url}/v3/${path}`, { method: 'POST', headers: HEADERS, body: JSON.stringify(body), signal })).pipe(
           switchMap((response) => read(response, url)),
         ),
       ).pipe(
+        timeout({ first: deadline, scheduler, with: late }),
         catchError((error: unknown) => {
           const isKnown = error instanceof EtcdError || error instanceof UnavailableError;
           const known = isKnown ? error : new UnavailableError(`etcd at ${url} could not be reached`, { cause: error });
@@ -72,21 +73,6 @@ export class Gateway {
         }),
         map((answer) => answer as T),
       );
-    });
-  }
-
-  /** Leaves an endpoint that has not said anything within the deadline. */
-  #inTime<T>(make: (use: (url: string) => void) => Observable<T>): Observable<T> {
-    return defer(() => {
-      let url = '';
-      const { deadline, scheduler } = this.#config;
-      const late = (): Observable<never> => {
-        this.#leave(url);
-        return throwError(() => new UnavailableError(`etcd at ${url} did not answer within ${deadline} ms`));
-      };
-      return make((used) => {
-        url = used;
-      }).pipe(timeout({ first: deadline, scheduler, with: late }));
     });
   }
 

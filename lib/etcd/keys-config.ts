@@ -11,7 +11,7 @@ export interface KeysConfig extends EtcdConfig {
    * to say. Default 10_000: an event is late by that much, and `deadline`, at most.
    */
   readonly heartbeat?: number | undefined;
-  /** How long etcd may take to answer, in ms, > 0. Default 5_000. */
+  /** How long one endpoint may take to answer, in ms, > 0. Default 5_000. */
   readonly deadline?: number | undefined;
 }
 

@@ -16,7 +16,7 @@ export interface LeadershipConfig extends EtcdConfig {
   readonly ttl?: number | undefined;
   /** How often it looks who has what, in ms, > 0, spread by a fifth: a watch says so sooner, but may be silent. Default 2_000. */
   readonly retry?: number | undefined;
-  /** How long etcd may take to answer, in ms, > 0. Default 2_000, or a quarter of `ttl` if that is less. */
+  /** How long one endpoint may take to answer, in ms, > 0. Default 2_000, or a quarter of `ttl` if that is less. */
   readonly deadline?: number | undefined;
 }
 

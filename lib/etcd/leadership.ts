@@ -2,6 +2,7 @@ import {
   catchError,
   concat,
   concatMap,
+  defer,
   dematerialize,
   distinctUntilChanged,
   EMPTY,
@@ -18,6 +19,7 @@ import { coalesceMap } from '../coalesce-map.js';
 import type { Term } from '../config.js';
 import { reconnecting } from '../reconnecting.js';
 import { encoded } from './bytes.js';
+import { Gateway } from './gateway.js';
 import { asKey, type LeadershipConfig, leadershipSettings, type LeadershipSettings } from './leadership-config.js';
 import { looks } from './looks.js';
 import type { RangeAnswer, TxnAnswer } from './messages.js';
@@ -43,17 +45,21 @@ import { type Session, session } from './session.js';
 export function leadership(config: LeadershipConfig): Observable<Term | false> {
   const settings = leadershipSettings(config);
   const { name, logger } = settings;
-  const terms = reconnecting(
-    (succeeded) =>
-      session(settings).pipe(
-        switchMap((session) => campaign(session, settings, succeeded)),
-        // Before the lease is ended, which `catchError` would do first: nobody may believe to lead when the key is free.
-        materialize(),
-        mergeMap((notification) => (notification.kind === 'E' ? [LOST, notification] : [notification])),
-        dematerialize(),
-      ),
-    { ...settings, what: `Leadership of ${name}` },
-  );
+  const terms = defer(() => {
+    // For all sessions: the next one must not begin with an endpoint that has failed.
+    const gateway = new Gateway(settings);
+    return reconnecting(
+      (succeeded) =>
+        session(gateway, settings).pipe(
+          switchMap((session) => campaign(session, settings, succeeded)),
+          // Before the lease is ended, which `catchError` would do first: nobody may believe to lead when the key is free.
+          materialize(),
+          mergeMap((notification) => (notification.kind === 'E' ? [LOST, notification] : [notification])),
+          dematerialize(),
+        ),
+      { ...settings, what: `Leadership of ${name}` },
+    );
+  });
   return concat(of<false>(false), terms).pipe(
     distinctUntilChanged((a, b) => a === b || (a !== false && b !== false && a.term === b.term)),
     tap((leads) => {

@@ -1,6 +1,6 @@
 import { defer, Observable, repeat, retry, type Subscription, switchMap, tap, throwError } from 'rxjs';
 import { after } from '../../operators/after.js';
-import { Gateway, type GatewayConfig } from './gateway.js';
+import type { Gateway, GatewayConfig } from './gateway.js';
 import { isTransient } from './etcd-error.js';
 import type { LeaseAnswer } from './messages.js';
 
@@ -22,13 +22,10 @@ export interface Session {
  * its time to live, and counts as lost three quarters of that time after the last renewal that was answered had been *sent*
  * (H6): by then etcd has kept it a quarter longer, at the least. Unsubscribing ends it.
  */
-export function session(config: SessionConfig): Observable<Session> {
-  return defer(() => {
-    const gateway = new Gateway(config);
-    return gateway
-      .ask<LeaseAnswer>('lease/grant', { TTL: Math.ceil(config.ttl / 1_000) })
-      .pipe(switchMap(({ ID: lease = '', TTL }) => alive({ gateway, lease }, Number(TTL) * 1_000, config)));
-  });
+export function session(gateway: Gateway, config: SessionConfig): Observable<Session> {
+  return gateway
+    .ask<LeaseAnswer>('lease/grant', { TTL: Math.ceil(config.ttl / 1_000) })
+    .pipe(switchMap(({ ID: lease = '', TTL }) => alive({ gateway, lease }, Number(TTL) * 1_000, config)));
 }
 
 function alive(session: Session, ttl: number, { scheduler }: SessionConfig): Observable<Session> {

@@ -2,6 +2,7 @@ import { finalize, map, type Observable, ReplaySubject, retry, share, type Subsc
 import { after } from '../../operators/after.js';
 import type { Held } from '../shards/balance.js';
 import { Holdings } from '../shards/holdings.js';
+import type { Gateway } from './gateway.js';
 import { session } from './session.js';
 import { ShardKeys } from './shard-keys.js';
 import type { ShardsSettings } from './shards-config.js';
@@ -19,9 +20,9 @@ export class ShardSession {
   readonly #freeing = new Set<string>();
   #isEnding = false;
 
-  constructor(settings: ShardsSettings) {
+  constructor(gateway: Gateway, settings: ShardsSettings) {
     this.#settings = settings;
-    this.keys = session(settings).pipe(
+    this.keys = session(gateway, settings).pipe(
       map((session) => new ShardKeys(session, settings)),
       share({ connector: () => new ReplaySubject(1), resetOnError: false }),
     );

@@ -1,7 +1,8 @@
-import { Observable, ReplaySubject, switchMap } from 'rxjs';
+import { defer, Observable, ReplaySubject, switchMap } from 'rxjs';
 import { reconnecting } from '../reconnecting.js';
 import { ShardCountError } from '../shards/shard-count-error.js';
 import type { Holding, Shards } from '../shards/shards.js';
+import { Gateway } from './gateway.js';
 import { membership } from './shard-membership.js';
 import { ShardSession } from './shard-session.js';
 import { type ShardsConfig, shardsSettings, type ShardsSettings } from './shards-config.js';
@@ -35,10 +36,14 @@ export function shards(config: ShardsConfig): Shards {
   return {
     count,
     unowned: unowned.asObservable(),
-    holdings: reconnecting((succeeded) => oneSession(settings, succeeded, seen), {
-      ...settings,
-      isFinal,
-      what: `The session for the shards of ${name}`,
+    holdings: defer(() => {
+      // For all sessions: the next one must not begin with an endpoint that has failed.
+      const gateway = new Gateway(settings);
+      return reconnecting((succeeded) => oneSession(gateway, settings, succeeded, seen), {
+        ...settings,
+        isFinal,
+        what: `The session for the shards of ${name}`,
+      });
     }),
   };
 }
@@ -48,10 +53,15 @@ function isFinal(error: unknown): boolean {
 }
 
 /** Emits what one session is given. The session ends when that is unsubscribed and all of it is let go of. */
-function oneSession(settings: ShardsSettings, succeeded: () => void, seen: (unowned: number) => void): Observable<Holding> {
+function oneSession(
+  gateway: Gateway,
+  settings: ShardsSettings,
+  succeeded: () => void,
+  seen: (unowned: number) => void,
+): Observable<Holding> {
   // Made by hand: the holdings outlive the subscription, and the session outlives the holdings.
   return new Observable((subscriber) => {
-    const session = new ShardSession(settings);
+    const session = new ShardSession(gateway, settings);
     const member = session.keys.pipe(
       switchMap((keys) =>
         reconnecting(

@@ -190,6 +190,19 @@ describe.runIf(hasEtcd)('keys', () => {
     expect(lines).toEqual([]);
   });
 
+  it('should go on at the next endpoint, without a word, where the first is connected to and never answers', async () => {
+    const prefix = aPrefix();
+    const silent = await flakyProxy(server.url);
+    silent.freeze();
+    const { lines, observability } = memory();
+    const one = follower({ prefix, url: [silent.url, server.url], observability, deadline: 500 });
+    await etcd.put(`${prefix}a`);
+    await one.hears('a');
+    expect(lines).toEqual([]);
+    one.stop();
+    await silent.close();
+  });
+
   it('should survive a restart of etcd', async () => {
     const prefix = aPrefix();
     await etcd.put(`${prefix}a`);

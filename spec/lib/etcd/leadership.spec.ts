@@ -1,7 +1,7 @@
 import { concat, NEVER, type Subscription } from 'rxjs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { constant, noopLogger, observability, type Term } from 'kreconciler';
-import { leadership, type LeadershipConfig } from 'kreconciler/etcd';
+import { type FetchLike, leadership, type LeadershipConfig } from 'kreconciler/etcd';
 import { virtualTime } from 'kreconciler/testing';
 import { controlled } from '../../support/controlled.js';
 import { deferred } from '../../support/deferred.js';
@@ -187,6 +187,15 @@ describe.runIf(hasEtcd)('leadership by etcd', () => {
     await Promise.all(members.map(({ stop }) => stop()));
   });
 
+  it('should lead by the next endpoint, where the first is connected to and never answers', async () => {
+    const silent = await flakyProxy(url);
+    silent.freeze();
+    const one = replica({ url: [silent.url, url], name: aName() });
+    await one.leads();
+    one.stepDown();
+    await silent.close();
+  });
+
   it('L5 should free the key only after the work of a Controller has stopped, whose reconciler has the term', async () => {
     const name = aName();
     const stop = new AbortController();
@@ -253,6 +262,27 @@ describe('leadership by a stand-in for etcd, in virtual time', () => {
       expect(said).toEqual([false, { term: 4 }]);
       leader.unsubscribe();
       next.unsubscribe();
+    }));
+
+  it('should ask the next endpoint, where one does not answer in time, and stay with it in the sessions to come', () =>
+    virtualTime(async ({ scheduler, advance }) => {
+      const etcd = new EtcdStandIn(scheduler);
+      const said: (Term | false)[] = [];
+      let silent = 0;
+      const fetch: FetchLike = (url, init) => {
+        if (url.startsWith('http://etcd')) return etcd.fetch(url, init);
+        silent++;
+        return new Promise(() => {});
+      };
+      const url = ['http://silent', 'http://etcd'];
+      const leader = leadership({ ...config, url, fetch, scheduler, deadline: 1_000 }).subscribe((leads) => said.push(leads));
+      await advance(1_010);
+      expect(said).toEqual([false, { term: 2 }]);
+      etcd.endSomeLease(0);
+      await advance(10_000);
+      expect(said.slice(2)).toEqual([false, { term: 4 }]);
+      expect(silent).toBe(1);
+      leader.unsubscribe();
     }));
 
   it('should try ever more rarely where it may not create its key, and say why', () =>

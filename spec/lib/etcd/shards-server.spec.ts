@@ -101,6 +101,15 @@ describe.runIf(hasEtcd)('shards by etcd', () => {
     await proxy.close();
   });
 
+  it('should get everything by the next endpoint, where the first is connected to and never answers', async () => {
+    const silent = await flakyProxy(server.url);
+    silent.freeze();
+    const one = replica({ url: [silent.url, server.url], deadline: 500 });
+    await isEven(one);
+    one.stop();
+    await silent.close();
+  });
+
   it('should keep everything while etcd is away for less than it lasts', async () => {
     // Renewed every 5 s, so that one renewal meets the pause.
     const [one, two] = [replica(), replica()];

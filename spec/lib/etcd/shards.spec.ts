@@ -207,6 +207,27 @@ describe('shards by a stand-in for etcd, in virtual time', () => {
   );
 
   it(
+    'should ask the next endpoint, where one does not answer in time, and stay with it in the sessions to come',
+    inVirtualTime(async (rig, advance) => {
+      let silent = 0;
+      const fetch: FetchLike = (url, init) => {
+        if (url.startsWith('http://etcd')) return rig.etcd.fetch(url, init);
+        silent++;
+        return new Promise(() => {});
+      };
+      const one = rig.replica({ url: ['http://silent', 'http://etcd'], fetch, deadline: 1_000 });
+      await advance(1_000 + times.retry + 100);
+      expect(one.size).toBe(10);
+      rig.etcd.endSomeLease(0);
+      await advance(QUIET);
+      expect(one.size).toBe(10);
+      expect(rig.runs).toHaveLength(20);
+      expect(silent).toBe(1);
+      one.stop();
+    }),
+  );
+
+  it(
     'should lose one shard only, when its key is deleted by hand',
     inVirtualTime(async (rig, advance) => {
       const one = rig.replica();
