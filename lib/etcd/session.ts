@@ -1,4 +1,19 @@
-import { defer, Observable, repeat, retry, type Subscription, switchMap, tap, throwError } from 'rxjs';
+import {
+  catchError,
+  defer,
+  EMPTY,
+  ignoreElements,
+  mergeMap,
+  Observable,
+  repeat,
+  retry,
+  Subject,
+  type Subscription,
+  switchMap,
+  takeUntil,
+  tap,
+  throwError,
+} from 'rxjs';
 import { after } from '../../operators/after.js';
 import type { Gateway, GatewayConfig } from './gateway.js';
 import { isTransient } from './etcd-error.js';
@@ -20,12 +35,34 @@ export interface Session {
 /**
  * Emits a session, keeps it alive, and errors when it is lost or may be soon: never completes. It is renewed every quarter of
  * its time to live, and counts as lost three quarters of that time after the last renewal that was answered had been *sent*
- * (H6): by then etcd has kept it a quarter longer, at the least. Unsubscribing ends it.
+ * (H6): by then etcd has kept it a quarter longer, at the least. Unsubscribing ends it, even where it is granted only after
+ * that, within the deadline.
  */
 export function session(gateway: Gateway, config: SessionConfig): Observable<Session> {
-  return gateway
-    .ask<LeaseAnswer>('lease/grant', { TTL: Math.ceil(config.ttl / 1_000) })
-    .pipe(switchMap(({ ID: lease = '', TTL }) => alive({ gateway, lease }, Number(TTL) * 1_000, config)));
+  const { ttl, deadline, scheduler } = config;
+  const grant = gateway.ask<LeaseAnswer>('lease/grant', { TTL: Math.ceil(ttl / 1_000) });
+  // Made by hand: the request outlives the subscription, so that what it is granted is known, and can be ended.
+  return new Observable((subscriber) => {
+    const unwanted = new Subject<void>();
+    const granted = grant.pipe(
+      mergeMap(({ ID: lease = '', TTL }) => {
+        const session = { gateway, lease };
+        return subscriber.closed ? revoked(session) : alive(session, Number(TTL) * 1_000, config).pipe(takeUntil(unwanted));
+      }),
+      takeUntil(unwanted.pipe(switchMap(() => after(deadline, scheduler)))),
+    );
+    granted.subscribe({
+      next: (session) => {
+        subscriber.next(session);
+      },
+      error: (error: unknown) => {
+        subscriber.error(error);
+      },
+    });
+    return () => {
+      unwanted.next();
+    };
+  });
 }
 
 function alive(session: Session, ttl: number, { scheduler }: SessionConfig): Observable<Session> {
@@ -66,15 +103,18 @@ function alive(session: Session, ttl: number, { scheduler }: SessionConfig): Obs
       armed !== undefined && isTransient(error) ? after(beat / 4, scheduler) : throwError(() => error);
     // Not one that is lost: what has run in it may still be ending, and is given the rest of its time for that.
     subscriber.add(() => {
-      if (!isLost) end(session);
+      if (!isLost) revoked(session).subscribe();
     });
     return renewal.pipe(retry({ delay: again }), repeat({ delay: () => after(beat, scheduler) })).subscribe({ error: lose });
   });
 }
 
 /** If etcd does not hear it, the time to live ends it. */
-function end({ gateway, lease }: Session): void {
-  gateway.ask('lease/revoke', { ID: lease }).subscribe({ error: () => undefined });
+function revoked({ gateway, lease }: Session): Observable<never> {
+  return gateway.ask('lease/revoke', { ID: lease }).pipe(
+    ignoreElements(),
+    catchError(() => EMPTY),
+  );
 }
 
 class SessionLostError extends Error {

@@ -74,6 +74,11 @@ export class EtcdStandIn {
     return Object.fromEntries(found.map(([key, { created }]) => [key.slice(prefix.length), created]));
   }
 
+  /** How many leases there are. */
+  get leases(): number {
+    return this.#leases.size;
+  }
+
   /** Puts a key as somebody else would. */
   put(key: string, value = ''): void {
     this.#put({ key, value: btoa(value) }, ++this.revision);

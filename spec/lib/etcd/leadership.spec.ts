@@ -94,7 +94,8 @@ describe.runIf(hasEtcd)('leadership by etcd', () => {
   it('should leave nothing behind when it is unsubscribed, at whatever moment', async () => {
     const name = aName();
     for (let ms = 0; ms < 40; ms += 4) {
-      const one = replica({ url, name });
+      // What is left behind would last longer than this test waits.
+      const one = replica({ url, name, ttl: 120_000 });
       await new Promise((resolve) => setTimeout(resolve, ms));
       one.stepDown();
     }
@@ -307,6 +308,42 @@ describe('leadership by a stand-in for etcd, in virtual time', () => {
       await advance(10);
       expect(etcd.list('')).toEqual({});
     }));
+
+  it('should end a lease that is granted after it was unsubscribed', () =>
+    virtualTime(async ({ scheduler, advance }) => {
+      const etcd = new EtcdStandIn(scheduler, 1_000);
+      const leader = leadership({ ...config, fetch: etcd.fetch, scheduler }).subscribe();
+      await advance(500);
+      leader.unsubscribe();
+      await advance(500);
+      expect(etcd.leases).toBe(1);
+      await advance(1_000);
+      expect(etcd.leases).toBe(0);
+    }));
+
+  it.each([
+    ['is not granted', 5_000],
+    ['is granted too late to be ended', 1_500],
+  ])('P3 should wait no longer than its deadline for a lease that %s after it was unsubscribed', (_, latency) =>
+    virtualTime(async ({ scheduler, advance }) => {
+      const etcd = new EtcdStandIn(scheduler, latency);
+      const open = new Set<AbortSignal>();
+      const fetch: FetchLike = (url, init) => {
+        open.add(init.signal);
+        init.signal.addEventListener('abort', () => open.delete(init.signal));
+        return etcd.fetch(url, init).finally(() => open.delete(init.signal));
+      };
+      const leader = leadership({ ...config, url: ['http://one', 'http://two'], fetch, scheduler, deadline: 2_000 }).subscribe();
+      await advance(100);
+      leader.unsubscribe();
+      await advance(1_999);
+      expect(open.size).toBe(1);
+      await advance(1);
+      expect(open.size).toBe(0);
+      await advance(60_000);
+      expect(open.size).toBe(0);
+    }),
+  );
 
   it('should cost no more than one request and a half a second while nothing happens', () =>
     virtualTime(async ({ scheduler, advance }) => {
