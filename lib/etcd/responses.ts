@@ -1,4 +1,4 @@
-import { EtcdError, UnavailableError } from './etcd-error.js';
+import { BarredError, EtcdError, UnavailableError } from './etcd-error.js';
 import type { FetchResponse } from './fetch-like.js';
 
 /** How the gateway says that something went wrong: in an answer, and within a stream, by old versions and by new ones. */
@@ -28,16 +28,24 @@ export async function* messagesOf(response: FetchResponse, url: string): AsyncGe
   }
 }
 
+/** What a proxy answers to those whom it does not let through. */
+const BARRED: readonly number[] = [401, 403];
+
 /** @throws EtcdError if that is what etcd says */
 function understood(text: string, { ok, status }: FetchResponse, url: string): unknown {
   const message = parsed(text);
   if (message === undefined) {
-    throw new UnavailableError(`etcd at ${url} answered ${status} and no JSON: it must be 3.4 or later, with its JSON gateway enabled`);
+    const Failure = BARRED.includes(status) ? BarredError : UnavailableError;
+    throw new Failure(`etcd at ${url} answered ${status} and no JSON: it must be 3.4 or later, with its JSON gateway enabled`);
   }
   const { result, error } = message as { readonly result?: unknown; readonly error?: unknown };
   if (ok && (error === undefined || error === null)) return result ?? message;
   const { code, grpc_code, message: reason } = (typeof error === 'object' && error !== null ? error : message) as Refusal;
-  throw new EtcdError(`etcd at ${url} refused: ${reason ?? `status ${status}`}`, code ?? grpc_code);
+  const said = reason ?? `status ${status}`;
+  const known = code ?? grpc_code;
+  // It comes from somebody on the way: etcd has a code for everything.
+  if (known === undefined && status >= 500) throw new UnavailableError(`etcd at ${url} could not be reached: ${said}`);
+  throw new EtcdError(`etcd at ${url} refused: ${said}`, known);
 }
 
 function parsed(text: string): object | undefined {

@@ -19,7 +19,7 @@ import { after } from '../../operators/after.js';
 import { coalesceMap } from '../coalesce-map.js';
 import { balance } from '../shards/balance.js';
 import type { Holding } from '../shards/shards.js';
-import { isTransient } from './etcd-error.js';
+import { isRefusal, isTransient } from './etcd-error.js';
 import { looks } from './looks.js';
 import { OtherMembers } from '../shards/other-members.js';
 import type { ShardKeys, View } from './shard-keys.js';
@@ -30,7 +30,7 @@ const CONFLICT = 50;
 
 /**
  * Makes a session a member, and emits what it takes. Errors if it cannot join, or etcd refuses it something: who cannot take
- * must not be counted on. However it ends, it ends the membership, and nothing that it has emitted.
+ * must not be counted on. However it ends, it ends the membership, and nothing that it has emitted; see `ShardSession.refused`.
  */
 export function membership(
   keys: ShardKeys,
@@ -96,7 +96,7 @@ function balanced(keys: ShardKeys, session: ShardSession, seen: (unowned: number
   const look = keys.view().pipe(
     concatMap(act),
     // It is for the session to say how long etcd may be away.
-    catchError((error: unknown) => (isTransient(error) ? EMPTY : throwError(() => error))),
+    catchError((error: unknown) => (isTransient(error) && !isRefusal(error) ? EMPTY : throwError(() => error))),
   );
   return merge(others.settled, again, begun, looks(keys.session, keys.range, keys.settings)).pipe(coalesceMap(() => look));
 }

@@ -1,7 +1,22 @@
-import { finalize, map, type Observable, ReplaySubject, retry, share, type Subscription, switchMap, take, tap } from 'rxjs';
+import {
+  finalize,
+  map,
+  type Observable,
+  ReplaySubject,
+  retry,
+  share,
+  Subject,
+  type Subscription,
+  switchMap,
+  take,
+  takeUntil,
+  tap,
+  throwError,
+} from 'rxjs';
 import { after } from '../../operators/after.js';
 import type { Held } from '../shards/balance.js';
 import { Holdings } from '../shards/holdings.js';
+import { isRefusal } from './etcd-error.js';
 import type { Gateway } from './gateway.js';
 import { session } from './session.js';
 import { ShardKeys } from './shard-keys.js';
@@ -11,6 +26,8 @@ import type { ShardsSettings } from './shards-config.js';
 export class ShardSession {
   /** Emits once it is open, and errors when it is lost. It is open for as long as somebody is subscribed. */
   readonly keys: Observable<ShardKeys>;
+  /** Errors once etcd has refused what must be seen through: only the end of the session will do it then. */
+  readonly refused: Observable<never>;
   readonly holdings = new Holdings((held) => {
     this.free(held);
     if (this.#isEnding) this.endWhenIdle();
@@ -18,10 +35,13 @@ export class ShardSession {
   readonly #settings: ShardsSettings;
   readonly #kept: Subscription;
   readonly #freeing = new Set<string>();
+  readonly #refused = new Subject<never>();
+  readonly #idle = new ReplaySubject<void>(1);
   #isEnding = false;
 
   constructor(gateway: Gateway, settings: ShardsSettings) {
     this.#settings = settings;
+    this.refused = this.#refused.asObservable();
     this.keys = session(gateway, settings).pipe(
       map((session) => new ShardKeys(session, settings)),
       share({ connector: () => new ReplaySubject(1), resetOnError: false }),
@@ -59,20 +79,35 @@ export class ShardSession {
     );
   }
 
-  /** Ends the session once nothing is held any more, and all is seen through. */
+  /** Ends the session once nothing is held any more, and all is seen through or the deadline is over: the rest goes with it. */
   endWhenIdle(): void {
     this.#isEnding = true;
-    if (this.holdings.size === 0) this.#kept.unsubscribe();
+    if (this.holdings.size > 0) return;
+    this.#kept.unsubscribe();
+    this.#idle.next();
   }
 
-  /** Tries until it is done, or the session is lost. */
+  /** Tries until it is done or refused, or the session is at its end. */
   #seeThrough(request: (keys: ShardKeys) => Observable<unknown>, done: () => unknown = () => undefined): void {
-    const { retry: pause, scheduler } = this.#settings;
+    const { retry: pause, deadline, scheduler } = this.#settings;
+    const again = (error: unknown): Observable<unknown> => (isRefusal(error) ? throwError(() => error) : after(pause, scheduler));
     const tried = this.keys.pipe(
-      switchMap((keys) => request(keys).pipe(retry({ delay: () => after(pause, scheduler) }))),
+      switchMap((keys) => request(keys).pipe(retry({ delay: again }))),
       take(1),
+      takeUntil(this.#idle.pipe(switchMap(() => after(deadline, scheduler)))),
       finalize(done),
     );
-    tried.subscribe({ error: () => undefined });
+    tried.subscribe({
+      error: (error: unknown) => {
+        this.#refuse(error);
+      },
+    });
+  }
+
+  /** Lets go of everything, so that the session can end; the membership, which ends it, is the first to go (H10). */
+  #refuse(error: unknown): void {
+    if (this.#isEnding) return;
+    this.#refused.error(error);
+    for (const { shard } of this.holdings.staying) this.holdings.revoke(shard);
   }
 }

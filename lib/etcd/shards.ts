@@ -1,4 +1,4 @@
-import { defer, Observable, ReplaySubject, switchMap } from 'rxjs';
+import { defer, mergeWith, Observable, ReplaySubject, switchMap } from 'rxjs';
 import { reconnecting } from '../reconnecting.js';
 import { ShardCountError } from '../shards/shard-count-error.js';
 import type { Holding, Shards } from '../shards/shards.js';
@@ -15,6 +15,9 @@ import { type ShardsConfig, shardsSettings, type ShardsSettings } from './shards
  * to live that etcd granted, 1 s and one `retry`; who stops, at once. A process that etcd does not answer gives its shards up
  * itself, a quarter of the time to live before etcd does. One that is frozen cannot, and may write once more when it wakes up:
  * let the write check the revision, and etcd refuses it.
+ *
+ * Who is refused a transaction is no member any more: where etcd refuses even to end the membership, the shards are asked for, and
+ * the lease ends once all of them are let go of.
  *
  * `holdings` never completes. It errors with a ShardCountError if there are members with another `count`; every other failure
  * is logged, and tried again.
@@ -52,7 +55,7 @@ function isFinal(error: unknown): boolean {
   return error instanceof ShardCountError;
 }
 
-/** Emits what one session is given. The session ends when that is unsubscribed and all of it is let go of. */
+/** Emits what one session is given. The session ends when that is unsubscribed, or has errored, and all of it is let go of. */
 function oneSession(
   gateway: Gateway,
   settings: ShardsSettings,
@@ -78,6 +81,7 @@ function oneSession(
           { ...settings, isFinal, what: `Membership in the shards of ${settings.name}` },
         ),
       ),
+      mergeWith(session.refused),
     );
     member.subscribe(subscriber);
     // After the membership, which is the first to end (H10).

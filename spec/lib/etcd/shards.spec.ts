@@ -1,7 +1,7 @@
 import { type SchedulerLike, take } from 'rxjs';
 import { describe, expect, it, vi } from 'vitest';
 import { constant, noopLogger, observability } from 'kreconciler';
-import { type FetchLike, type Holding, shards, type ShardsConfig } from 'kreconciler/etcd';
+import { type FetchLike, type FetchResponse, type Holding, shards, type ShardsConfig } from 'kreconciler/etcd';
 import { virtualTime } from 'kreconciler/testing';
 import { EtcdStandIn } from '../../support/etcd-stand-in.js';
 import { faultsOf, type Run, ShardsReplica } from '../../support/shards-replica.js';
@@ -45,10 +45,31 @@ class Rig {
     return Object.assign(replica, { cut, unowned: source.unowned });
   }
 
+  /** A `fetch` by which etcd refuses transactions, from the moment on at which it is told to. */
+  refusal() {
+    let isRefused = false;
+    const fetch: FetchLike = (url, init) =>
+      isRefused && url.endsWith('/kv/txn') ? answered(403, { message: 'no', code: 7 }) : this.etcd.fetch(url, init);
+    const refuse = (value = true) => {
+      isRefused = value;
+    };
+    return { fetch, refuse };
+  }
+
+  get members(): string[] {
+    return this.keys().filter((key) => key.startsWith('members/'));
+  }
+
   /** What etcd has of the name: `count`, `members/...`, `owners/...`. */
   keys(): string[] {
     return Object.keys(this.etcd.list('kreconciler/shards/x/'));
   }
+}
+
+/** What etcd answers, or somebody in between. */
+function answered(status: number, body: object | string): Promise<FetchResponse> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return Promise.resolve({ ok: false, status, text: () => Promise.resolve(text), body: null });
 }
 
 /** In virtual time, in which a shard that goes twice is found out at the end. */
@@ -155,7 +176,7 @@ describe('shards by a stand-in for etcd, in virtual time', () => {
       await advance(QUIET);
       one.stop();
       await advance(50);
-      expect(rig.keys().filter((key) => key.startsWith('members/'))).toHaveLength(1);
+      expect(rig.members).toHaveLength(1);
       expect(sizes(one, two)).toEqual([5, 5]);
       finishing.pop()!();
       await advance(50);
@@ -247,7 +268,7 @@ describe('shards by a stand-in for etcd, in virtual time', () => {
     inVirtualTime(async (rig, advance) => {
       const one = rig.replica({ backoff: constant(100) });
       await advance(QUIET);
-      const member = rig.keys().find((key) => key.startsWith('members/'))!;
+      const member = rig.members[0]!;
       rig.etcd.delete(`kreconciler/shards/x/${member}`);
       await advance(200);
       expect(rig.keys()).toContain(member);
@@ -334,23 +355,177 @@ describe('shards by a stand-in for etcd, in virtual time', () => {
   );
 
   it(
-    'should go on with what runs, and say why, where it may not take',
+    'should end its membership, go on with what runs, and say why, where it cannot take',
     inVirtualTime(async (rig, advance) => {
       const warn = vi.fn();
-      const one = rig.replica({ observability: observability({ logger: { ...noopLogger, warn } }), backoff: constant(1_000) });
+      let isFull = false;
+      // As etcd does once its quota is used up: it deletes still.
+      const fetch: FetchLike = (url, init) =>
+        isFull && init.body.includes('request_put') ? answered(429, { message: 'no space', code: 8 }) : rig.etcd.fetch(url, init);
+      const one = rig.replica({ fetch, observability: observability({ logger: { ...noopLogger, warn } }), backoff: constant(1_000) });
       await advance(QUIET);
-      rig.etcd.refused = 'kv/txn';
+      isFull = true;
       rig.etcd.delete('kreconciler/shards/x/owners/4');
       await advance(QUIET);
       expect(one.size).toBe(9);
+      expect(rig.members).toHaveLength(0);
       expect(warn).toHaveBeenCalledWith('Membership in the shards of x failed, trying again', {
         failures: 1,
         delay: 1_000,
-        error: expect.objectContaining({ message: 'etcd at http://etcd refused: no' }) as Error,
+        error: expect.objectContaining({ message: 'etcd at http://etcd refused: no space' }) as Error,
       });
-      rig.etcd.refused = undefined;
+      isFull = false;
       await advance(QUIET);
       expect(one.size).toBe(10);
+      one.stop();
+    }),
+  );
+
+  describe('where etcd refuses its transactions, and goes on renewing its lease', () => {
+    it(
+      'H3 should end its membership, let what runs finish, and leave everything to the others',
+      inVirtualTime(async (rig, advance) => {
+        const warn = vi.fn();
+        const finishing: (() => void)[] = [];
+        const { fetch, refuse } = rig.refusal();
+        const logged = observability({ logger: { ...noopLogger, warn } });
+        const one = rig.replica({ fetch, observability: logged }, (done) => finishing.push(done));
+        const [two, three] = [rig.replica(), rig.replica()];
+        await advance(QUIET);
+        const held = one.size;
+        refuse();
+        three.stop();
+        await advance(times.retry);
+        expect(finishing).toHaveLength(held);
+        expect(one.size).toBe(held);
+        expect(warn).toHaveBeenCalledWith(
+          'The session for the shards of x failed, trying again',
+          expect.objectContaining({ error: expect.objectContaining({ message: 'etcd at http://etcd refused: no' }) as Error }),
+        );
+        for (const done of finishing) done();
+        await advance(100);
+        expect(sizes(one, two)).toEqual([0, 10]);
+        // It tries again, and what it cannot do keeps nobody.
+        await advance(60_000);
+        expect(rig.members).toHaveLength(1);
+        refuse(false);
+        await advance(QUIET);
+        expect(sizes(one, two)).toEqual([5, 5]);
+        one.stop();
+        two.stop();
+        for (const done of finishing) done();
+      }),
+    );
+
+    it(
+      'H10, P3 should leave nothing behind on a stop, and come to its end',
+      inVirtualTime(async (rig, advance) => {
+        const { fetch, refuse } = rig.refusal();
+        const one = rig.replica({ fetch });
+        await advance(QUIET);
+        refuse();
+        one.stop();
+        await advance(100);
+        expect([rig.keys(), rig.etcd.leases]).toEqual([['count'], 0]);
+        const { length } = rig.etcd.requests;
+        await advance(60_000);
+        expect(rig.etcd.requests).toHaveLength(length);
+      }),
+    );
+
+    it(
+      'H10 should free what still runs when it is stopped at the end of its last run',
+      inVirtualTime(async (rig, advance) => {
+        const finishing: (() => void)[] = [];
+        const { fetch, refuse } = rig.refusal();
+        const one = rig.replica({ fetch }, (done) => finishing.push(done));
+        await advance(QUIET);
+        refuse();
+        one.stop();
+        await advance(20_000);
+        expect([finishing.length, one.size, rig.etcd.leases]).toEqual([10, 10, 1]);
+        for (const done of finishing) done();
+        await advance(100);
+        expect([rig.keys(), rig.etcd.leases]).toEqual([['count'], 0]);
+      }),
+    );
+  });
+
+  it(
+    'P3 should end its lease on a stop, and come to its end, where its transactions are not answered within the deadline',
+    inVirtualTime(async (rig, advance) => {
+      let asked = 0;
+      let isHanging = false;
+      const fetch: FetchLike = (url, init) => {
+        if (!isHanging) return rig.etcd.fetch(url, init);
+        asked++;
+        return url.endsWith('/kv/txn') ? new Promise(() => {}) : rig.etcd.fetch(url, init);
+      };
+      const one = rig.replica({ fetch, deadline: 1_000, retry: 10_000 });
+      await advance(QUIET + 10_000);
+      expect(one.size).toBe(10);
+      isHanging = true;
+      one.stop();
+      await advance(1_010);
+      expect([rig.keys(), rig.etcd.leases]).toEqual([['count'], 0]);
+      asked = 0;
+      await advance(60_000);
+      expect(asked).toBe(0);
+    }),
+  );
+
+  it(
+    'H10 should leave nothing behind on a stop, where its endpoint is silent and the next one is not',
+    inVirtualTime(async (rig, advance) => {
+      let silent = '';
+      const fetch: FetchLike = (url, init) => (silent !== '' && url.startsWith(silent) ? new Promise(() => {}) : rig.etcd.fetch(url, init));
+      const one = rig.replica({ url: ['http://one', 'http://two'], fetch, deadline: 1_000 });
+      await advance(QUIET);
+      silent = 'http://one';
+      one.stop();
+      await advance(1_100);
+      expect([rig.keys(), rig.etcd.leases]).toEqual([['count'], 0]);
+    }),
+  );
+
+  it.each([
+    ['has no leader', 503, { code: 14, message: 'etcdserver: no leader' }],
+    ['has failed', 500, { code: 13, message: 'internal' }],
+    ['does not know why', 500, { code: 2, message: 'unknown' }],
+    ['has too much to do', 429, { code: 8, message: 'etcdserver: too many requests' }],
+    ['is behind a proxy that does not reach it', 503, { message: 'no upstream' }],
+  ])('should free a shard as soon as etcd can, and keep the others, where etcd %s', (_, status, body) =>
+    inVirtualTime(async (rig, advance) => {
+      let isFailing = false;
+      const fetch: FetchLike = (url, init) =>
+        isFailing && init.body.includes('request_delete_range') ? answered(status, body) : rig.etcd.fetch(url, init);
+      const one = rig.replica({ fetch });
+      await advance(QUIET);
+      isFailing = true;
+      const two = rig.replica();
+      await advance(QUIET + 20_000);
+      expect(sizes(one, two)).toEqual([5, 0]);
+      isFailing = false;
+      await advance(QUIET);
+      expect(sizes(one, two)).toEqual([5, 5]);
+      expect(rig.runs).toHaveLength(15);
+      one.stop();
+      two.stop();
+    })(),
+  );
+
+  it(
+    'should take for a refusal what somebody between answers without JSON, who does not let it through',
+    inVirtualTime(async (rig, advance) => {
+      let isBarred = false;
+      const fetch: FetchLike = (url, init) =>
+        isBarred && url.endsWith('/kv/txn') ? answered(403, 'RBAC: access denied') : rig.etcd.fetch(url, init);
+      const one = rig.replica({ fetch });
+      await advance(QUIET);
+      isBarred = true;
+      rig.etcd.delete('kreconciler/shards/x/owners/4');
+      await advance(QUIET);
+      expect(rig.members).toHaveLength(0);
       one.stop();
     }),
   );
