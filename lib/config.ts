@@ -15,7 +15,7 @@ export interface Term {
 export interface Config extends ReconcileConfig {
   /** Distinguishes loops in telemetry, as the attribute `controller`. Default: none. */
   readonly name?: string | undefined;
-  /** Whether it must lead to work. Default true, so that a second replica is harmless; false: it leads as soon as it runs. */
+  /** Whether it must lead to work. Default true, so that a second replica is harmless; false: it leads as soon as it runs, and asks no `leader`. */
   readonly leaderElectionEnabled: boolean;
   /**
    * Says whether this process leads: a lease, a lock. Subscribed to while `run` runs, and let go only after all work has

@@ -145,8 +145,13 @@ export class Controller {
       this.#steps.next(step);
     });
     const lease = this.#leadership.begin();
-    const { leader = this.#shards, scheduler, observability } = this.#settings;
-    lease.add(warnOfStandingBy(this.#leadership, { isManual: leader === undefined, scheduler, ...observability }));
+    const { leader = this.#shards, leaderElectionEnabled, scheduler, observability } = this.#settings;
+    const { logger } = observability;
+    lease.add(warnOfStandingBy(this.#leadership, { isManual: leader === undefined, scheduler, logger }));
+    if (!leaderElectionEnabled && leader !== undefined && this.#shards === undefined)
+      safely((message: string) => {
+        logger.warn(message);
+      })('This controller leads, whatever its `leader` says, since `leaderElectionEnabled` is false');
     try {
       await done;
     } finally {

@@ -28,7 +28,10 @@ export interface Trigger {
    * runs of one id at once, and never past `workerConcurrency` or `concurrency`. On a paused id it is `rejected: paused`.
    */
   readonly force?: boolean;
-  /** Into how many triggers its message was split, so that the message is answered once all of them are. Default 1. */
+  /**
+   * Into how many triggers its message was split, so that the message is answered once all of them are. Default 1. Such a message is an
+   * object, a new one for each delivery: nothing tells the parts of a string that comes again from those that came before.
+   */
   readonly parts?: number;
   /** The triggers that it stands for besides itself, for instance those that a debounce swallowed. */
   readonly absorbed?: readonly Trigger[];

@@ -15,7 +15,9 @@ export interface Observability {
 /** @throws TypeError that names the field, if `value` has no logger */
 export function checkObservability(field: string, value: unknown): void {
   const { logger } = Object(value) as Partial<Observability>;
-  check(field, value, 'an Observability with a logger', typeof logger?.with === 'function');
+  const isObject = typeof logger === 'object' && (logger as unknown) !== null;
+  check(field, value, 'an Observability with a logger', isObject);
+  check(`${field}.logger`, logger, 'a Logger, which has a method `with`, as `consoleLogger()` has', typeof logger?.with === 'function');
 }
 
 /**

@@ -512,6 +512,12 @@ describe('Controller', () => {
       [{ leaderElectionEnabled: 'no' }, nothing, {}, 'Expected `leaderElectionEnabled` to be a boolean, got `no` (string)'],
       [{ leader: true }, nothing, {}, 'Expected `leader` to be an Observable, promise or iterable, got `true` (boolean)'],
       [{ observability: {} }, nothing, {}, 'Expected `observability` to be an Observability with a logger, got `{}` (object)'],
+      [
+        { observability: { logger: {} } },
+        nothing,
+        {},
+        'Expected `observability.logger` to be a Logger, which has a method `with`, as `consoleLogger()` has, got `{}` (object)',
+      ],
       [null, nothing, {}, 'Expected `config` to be an object, got `null`'],
       [undefined, nothing, {}, 'Expected `config` to be an object, got `undefined`'],
       [{}, undefined, {}, 'Expected `reconciler` to be a function, got `undefined`'],

@@ -1,5 +1,5 @@
 import { EventEmitter, on } from 'node:events';
-import { concat, finalize, NEVER, Observable, of, Subject, throwError } from 'rxjs';
+import { concat, defer, finalize, NEVER, Observable, of, Subject, throwError } from 'rxjs';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Controller, type ControllerContext, noopStream, type Reconciler, resync, type Term } from 'kreconciler';
 import { controlled } from '../support/controlled.js';
@@ -139,6 +139,20 @@ describe('Leadership', () => {
     stop.abort();
     await vi.advanceTimersByTimeAsync(30_000);
     await run;
+  });
+
+  it('should warn of a leader that is not asked, since there is no election', async () => {
+    const { logger, lines } = logged();
+    const leader = vi.fn(() => false);
+    const source = defer(() => of(leader()));
+    const config = { leaderElectionEnabled: false, leader: source, observability: { logger } };
+    const { controller, kinds } = controlled(nothing, { stream: of('web') }, config);
+    await controller.run();
+    expect(kinds()).toEqual(['enqueued', 'started', 'succeeded']);
+    expect(leader).not.toHaveBeenCalled();
+    expect(lines.filter(([level]) => level === 'warn')).toEqual([
+      ['warn', 'This controller leads, whatever its `leader` says, since `leaderElectionEnabled` is false', {}],
+    ]);
   });
 
   describe('L4 a leader source', () => {
