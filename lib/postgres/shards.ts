@@ -17,7 +17,9 @@ import { type ShardsConfig, shardsSettings, type ShardsSettings } from './shards
  * Each process has one session, in which an advisory lock is a shard that it holds, and a shared one its membership. Whoever
  * dies is followed as soon as PostgreSQL has ended its session, and a process that ends in good order at once. One that
  * PostgreSQL does not answer gives its shards up itself, before PostgreSQL does. One that is frozen cannot, and may write once
- * more when it wakes up: let the write check the term, and PostgreSQL refuses it.
+ * more when it wakes up: let the write check the term, and PostgreSQL refuses it. PostgreSQL ends the session of a process that is
+ * silent for `max(heartbeat, 1.2 * retry) + 2 * deadline` ms (by `idle_session_timeout`, PostgreSQL 14 and later, and by
+ * `idle_in_transaction_session_timeout` where it is frozen while it joins, and holds the others up).
  *
  * `holdings` never completes. It errors only where no retry helps: members that are there have another `count`, the lock table
  * of PostgreSQL has no room for so many, or a transaction-pooling proxy stands in between. Every other failure is logged, and

@@ -1,10 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { Subscription } from 'rxjs';
+import { Subscription, VirtualTimeScheduler } from 'rxjs';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { constant, noopLogger, observability } from 'kreconciler';
 import { type PooledClientLike, shards, type ShardsConfig } from 'kreconciler/postgres';
 import { type Database, database } from '../../../examples/postgres/database.js';
+import { deferred } from '../../support/deferred.js';
 import { flakyProxy } from '../../support/flaky-proxy.js';
 
 /**
@@ -394,6 +395,33 @@ describe('shards', () => {
     await eventually(() => areShared(8, one));
     await eventually(async () => expect((await locks(name)).get(-1)).toHaveLength(1));
     expect(two.shards).toEqual([]);
+  });
+
+  it('H3 should wait for one that is frozen while it joins only until PostgreSQL ends its session', async () => {
+    const name = aName();
+    const one = new Member({ name });
+    await eventually(() => areShared(8, one));
+    const own = new pg.Pool({ connectionString: server.url, max: 1 });
+    const { promise: frozen, resolve: freeze } = deferred();
+    const connect = async () => {
+      const client = await own.connect();
+      const query = client.query.bind(client) as PooledClientLike['query'];
+      const last: PooledClientLike['query'] = async (text, values) => {
+        const answer = await query(text, values);
+        if (!text.includes('ON CONFLICT (name, shard) DO UPDATE')) return answer;
+        freeze();
+        return new Promise(() => undefined);
+      };
+      return Object.assign(client, { query: last }) as PooledClientLike;
+    };
+    // Its timers are frozen, too.
+    const two = new Member({ name, deadline: 300, connection: { connect }, scheduler: new VirtualTimeScheduler() });
+    await frozen;
+    one.end();
+    const three = new Member({ name });
+    await eventually(() => areShared(8, three));
+    two.end();
+    await own.end();
   });
 
   it('should let go of a holding that nobody subscribes to', async () => {
