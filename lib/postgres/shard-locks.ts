@@ -132,7 +132,7 @@ export class ShardLocks {
     );
   }
 
-  /** Emits what it got of what is wanted; errors, and holds none of it, if it was refused. */
+  /** Emits what it got of what is wanted; errors, and holds none of it, if it was refused, or a row that it needs is missing. */
   take(wanted: readonly number[]): Observable<Held> {
     if (wanted.length === 0) return EMPTY;
     const unlock = (shards: readonly number[]) =>
@@ -142,7 +142,7 @@ export class ShardLocks {
         concatMap((rows) => {
           const begun = (rows as readonly { shard: number; term: string }[]).map(({ shard, term }) => ({ shard, term: Number(term) }));
           const rest = locked.filter((shard) => !begun.some((held) => held.shard === shard));
-          return concat(unlock(rest), begun);
+          return concat(this.#expectRows(rest), unlock(rest), begun);
         }),
         catchError((error: unknown) =>
           concat(
@@ -161,6 +161,18 @@ export class ShardLocks {
     return concat(
       silent(this.#session.query(sql.unlock(this.#settings, shards))),
       silent(this.#session.query(sql.changed(this.#settings))),
+    );
+  }
+
+  /** Errors if these got no term because a row is missing, which only who joins makes again, and not because it is locked. */
+  #expectRows(shards: readonly number[]): Observable<never> {
+    if (shards.length === 0) return EMPTY;
+    return this.#session.query(sql.missing(this.#settings, shards)).pipe(
+      concatMap((rows) => {
+        if (rows.length === 0) return EMPTY;
+        const missing = (rows as readonly { shard: number }[]).map(({ shard }) => String(shard));
+        return throwError(() => new Error(`Somebody has deleted rows of the shards: ${missing.join(', ')}`));
+      }),
     );
   }
 

@@ -44,6 +44,9 @@ function balanced(
   const { holdings } = session;
   const others = new OtherMembers(locks.self, settle, scheduler);
   const again = new Subject<undefined>();
+  // What it has tried to take since there was a reason to look: what it did not get of that it would not get a moment later, either,
+  // and what else is free must not wait for it.
+  const tried = new Set<number>();
   let mayTake = false;
   // Who comes together with others must see them first (H2).
   const begun = after(retry, scheduler).pipe(
@@ -59,10 +62,11 @@ function balanced(
       count,
       session: locks.self,
       others: others.seen(view),
-      free: mayTake ? view.free.filter((shard) => !session.isFreeing(shard)) : [],
+      free: mayTake ? view.free.filter((shard) => !session.isFreeing(shard) && !tried.has(shard)) : [],
       holdings: holdings.staying,
     });
     for (const shard of release) holdings.revoke(shard);
+    for (const shard of take) tried.add(shard);
     return locks.take(take).pipe(
       mergeMap((held) => granted(held, session)),
       tap({
@@ -78,7 +82,12 @@ function balanced(
     filter((whose) => whose === name),
     throttleTime(SPACING, scheduler, { leading: true, trailing: true }),
   );
-  return merge(others.settled, again, begun, changed, everyNowAndThen).pipe(coalesceMap(() => locks.view().pipe(mergeMap(act))));
+  const reasons = merge(others.settled, begun, changed, everyNowAndThen).pipe(
+    tap(() => {
+      tried.clear();
+    }),
+  );
+  return merge(again, reasons).pipe(coalesceMap(() => locks.view().pipe(mergeMap(act))));
 }
 
 function granted(held: Held, { holdings }: ShardSession): Observable<Holding> {

@@ -72,10 +72,14 @@ export function createTable(table: Shards): Statement {
   };
 }
 
-/** Who joins does so alone, from here to the end of the transaction. */
+/**
+ * Who joins does so alone, from here to the end of the transaction. The counter goes on where it was, should somebody have deleted
+ * its row.
+ */
 export function header(shards: Shards): Statement {
   return {
-    text: `INSERT INTO ${qualified(shards)} AS shards (name, shard, term, count) VALUES ($1, ${HEADER}, 0, $2)
+    text: `INSERT INTO ${qualified(shards)} AS shards (name, shard, term, count)
+      VALUES ($1, ${HEADER}, (SELECT coalesce(max(term), 0) FROM ${qualified(shards)} WHERE name = $1), $2)
       ON CONFLICT (name, shard) DO UPDATE SET name = excluded.name RETURNING count`,
     values: [shards.name, shards.count],
   };
@@ -148,6 +152,15 @@ export function begin(shards: Shards, locked: readonly number[]): Statement {
       UPDATE ${table} AS shards SET term = counter.term FROM counter, free
       WHERE shards.name = $1 AND shards.shard = free.shard RETURNING shards.shard, shards.term`,
     values: [shards.name, locked],
+  };
+}
+
+/** Which of the rows are missing that a new term of these shards needs. */
+export function missing(shards: Shards, wanted: readonly number[]): Statement {
+  return {
+    text: `SELECT shard FROM unnest($2::int[] || ${HEADER}) AS shard
+      WHERE NOT EXISTS (SELECT FROM ${qualified(shards)} AS shards WHERE shards.name = $1 AND shards.shard = shard.shard)`,
+    values: [shards.name, wanted],
   };
 }
 

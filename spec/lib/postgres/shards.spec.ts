@@ -131,6 +131,28 @@ async function locks(name: string, count = 8): Promise<Map<number, number[]>> {
   return new Map(rows.map(({ shard, pids }) => [shard, pids]));
 }
 
+/** A pool of one client, whose statements go through what `wrap` returns. */
+function poolOfOne(wrap: (query: PooledClientLike['query']) => PooledClientLike['query']) {
+  const own = new pg.Pool({ connectionString: server.url, max: 1 });
+  const connect = async () => {
+    const client = await own.connect();
+    return Object.assign(client, { query: wrap(client.query.bind(client) as PooledClientLike['query']) }) as PooledClientLike;
+  };
+  return { connect, end: () => own.end() };
+}
+
+/** How many statements it has sent, and a pool that counts them. */
+function counting() {
+  let asked = 0;
+  const connection = poolOfOne((query) => (text, values) => (asked++, query(text, values)));
+  const during = async (ms: number): Promise<number> => {
+    asked = 0;
+    await pause(ms);
+    return asked;
+  };
+  return { connection, during };
+}
+
 async function endSessions(application: string): Promise<void> {
   await pool.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1', [application]);
 }
@@ -336,6 +358,71 @@ describe('shards', () => {
     await eventually(() => areShared(8, two));
   });
 
+  it('should ask a few things every `retry`, and no more, while a row that it wants is locked', async () => {
+    const name = aName();
+    const { connection, during } = counting();
+    const one = new Member({ name });
+    await eventually(() => areShared(8, one));
+    const writer = await pool.connect();
+    await writer.query('BEGIN');
+    await writer.query('SELECT FROM kreconciler_shards WHERE name = $1 AND shard = 3 FOR SHARE', [name]);
+    one.end();
+    const two = new Member({ name, heartbeat: 200, retry: 200, connection });
+    await eventually(() => expect(two.shards).toHaveLength(7));
+    // At most one look every 160 ms; a look, a lock, a term, whether its row is there, an unlock, and another look.
+    const asked = await during(800);
+    await writer.query('COMMIT');
+    writer.release();
+    expect(asked).toBeLessThanOrEqual(6 * 6);
+    await eventually(() => areShared(8, two));
+    two.end();
+    await connection.end();
+  });
+
+  it.each([
+    [0, 3],
+    [3, 0],
+  ])('should take what else is free where the row of one that it wants is locked, given shard %i', async (locked, free) => {
+    const name = aName();
+    const other = await pool.connect();
+    for (const shard of [locked, free])
+      await other.query(
+        `SELECT pg_advisory_lock((hash >> 32)::int, ((hash << 32) >> 32)::int) FROM hashtextextended($1 || ' ' || $2::int, 1) AS hash`,
+        [name, shard],
+      );
+    const all = [new Member({ name, count: 4 }), new Member({ name, count: 4 }), new Member({ name, count: 4 })];
+    const owned = () => all.flatMap(({ shards }) => shards).sort((a, b) => a - b);
+    await eventually(() => expect(owned()).toEqual([1, 2]));
+    const writer = await pool.connect();
+    await writer.query('BEGIN');
+    await writer.query('SELECT FROM kreconciler_shards WHERE name = $1 AND shard = $2 FOR SHARE', [name, locked]);
+    await other.query('SELECT pg_advisory_unlock_all()');
+    other.release();
+    // The one that has none is to take one, and the others wait for it.
+    await eventually(() => expect(owned()).toEqual([1, 2, free].sort((a, b) => a - b)));
+    await writer.query('COMMIT');
+    writer.release();
+    await eventually(() => areShared(4, ...all));
+  });
+
+  it.each([
+    ['a shard', 3],
+    ['the counter', -1],
+  ])('H1, H3 should end the membership of one that misses the row of %s, and make it again, with a greater term', async (_, shard) => {
+    const name = aName();
+    const warn = vi.fn();
+    const one = new Member({ name });
+    await eventually(() => areShared(8, one));
+    const two = new Member({ name, settle: 60_000, observability: observability({ logger: { ...noopLogger, warn } }) });
+    await eventually(async () => expect((await locks(name)).get(-1)).toHaveLength(2));
+    const terms = new Map(one.owned);
+    await pool.query('DELETE FROM kreconciler_shards WHERE name = $1 AND shard = $2', [name, shard]);
+    one.end();
+    await eventually(() => areShared(8, two));
+    for (const [taken, term] of two.owned) expect(term).toBeGreaterThan(terms.get(taken)!);
+    expect(warn).toHaveBeenCalledWith(`Membership in the shards of ${name} failed, trying again`, expect.anything());
+  });
+
   it('should let a write that checks the term refuse an old owner', async () => {
     const name = aName();
     await pool.query(`CREATE TABLE fenced_by_shard AS SELECT 'a' AS id, 'none' AS value`);
@@ -401,27 +488,21 @@ describe('shards', () => {
     const name = aName();
     const one = new Member({ name });
     await eventually(() => areShared(8, one));
-    const own = new pg.Pool({ connectionString: server.url, max: 1 });
     const { promise: frozen, resolve: freeze } = deferred();
-    const connect = async () => {
-      const client = await own.connect();
-      const query = client.query.bind(client) as PooledClientLike['query'];
-      const last: PooledClientLike['query'] = async (text, values) => {
-        const answer = await query(text, values);
-        if (!text.includes('ON CONFLICT (name, shard) DO UPDATE')) return answer;
-        freeze();
-        return new Promise(() => undefined);
-      };
-      return Object.assign(client, { query: last }) as PooledClientLike;
-    };
+    const connection = poolOfOne((query) => async (text, values) => {
+      const answer = await query(text, values);
+      if (!text.includes('ON CONFLICT (name, shard) DO UPDATE')) return answer;
+      freeze();
+      return new Promise(() => undefined);
+    });
     // Its timers are frozen, too.
-    const two = new Member({ name, deadline: 300, connection: { connect }, scheduler: new VirtualTimeScheduler() });
+    const two = new Member({ name, deadline: 300, connection, scheduler: new VirtualTimeScheduler() });
     await frozen;
     one.end();
     const three = new Member({ name });
     await eventually(() => areShared(8, three));
     two.end();
-    await own.end();
+    await connection.end();
   });
 
   it('should let go of a holding that nobody subscribes to', async () => {
@@ -458,24 +539,16 @@ describe('shards', () => {
 
   it('should ask one thing a second, and no more, once all is shared', async () => {
     const name = aName();
-    const own = new pg.Pool({ connectionString: server.url, max: 1 });
-    let asked = 0;
-    const connect = async () => {
-      const client = await own.connect();
-      const query = client.query.bind(client) as PooledClientLike['query'];
-      const counted: PooledClientLike['query'] = (text, values) => (asked++, query(text, values));
-      return Object.assign(client, { query: counted }) as PooledClientLike;
-    };
-    const one = new Member({ name, heartbeat: 1_000, retry: 1_000, connection: { connect } });
+    const { connection, during } = counting();
+    const one = new Member({ name, heartbeat: 1_000, retry: 1_000, connection });
     await eventually(() => areShared(8, one));
     await pause(500);
-    asked = 0;
-    await pause(3_000);
+    const asked = await during(3_000);
     expect(asked).toBeGreaterThan(0);
     expect(asked).toBeLessThanOrEqual(4);
     one.end();
     await eventually(async () => expect((await locks(name)).size).toBe(0));
-    await own.end();
+    await connection.end();
   });
 });
 
