@@ -21,7 +21,8 @@ export interface LeadershipConfig {
   readonly heartbeat?: number | undefined;
   /**
    * How long PostgreSQL may take to connect or to answer, in ms, > 0; after it leadership counts as lost. Default 2_000:
-   * far more than a healthy server takes, and short enough that a hand-over takes seconds.
+   * far more than a healthy server takes, and short enough that a hand-over takes seconds. PostgreSQL itself ends a statement that
+   * has taken half of it, as one that waits for a lock.
    */
   readonly deadline?: number | undefined;
   /** How often one that stands by tries, in ms, > 0, spread by a fifth either way. Default 1_000: the load of a leader. */

@@ -15,15 +15,17 @@ export interface Times {
 
 /**
  * Makes PostgreSQL end this session when it hears nothing for so long that its client must have given up, within a transaction,
- * too, for which it has a setting of its own; and a statement when nobody waits for it any longer. A setting that an old version
- * does not have is left out. What is committed lasts: a term that a crash takes back would be given twice.
+ * too, for which it has a setting of its own. It ends a statement that has taken half of `deadline`, as one that waits for a lock:
+ * who hears that it failed goes on, and who hears nothing must give up the session and all that it holds. (`lock_timeout` would not
+ * do, which counts for each lock anew.) A setting that an old version does not have is left out. What is committed lasts: a term that a crash
+ * takes back would be given twice.
  */
 export function prepare(times: Times): Statement {
   return {
     text: `SELECT pg_backend_pid() AS pid, count(set_config(name, CASE name WHEN 'statement_timeout' THEN $1 WHEN 'synchronous_commit' THEN 'on' ELSE $2 END, false))
       FROM pg_settings WHERE name IN ('statement_timeout', 'idle_session_timeout', 'idle_in_transaction_session_timeout')
         OR (name = 'synchronous_commit' AND setting IN ('off', 'local'))`,
-    values: [String(Math.ceil(times.deadline)), String(Math.ceil(silence(times)))],
+    values: [String(Math.ceil(times.deadline / 2)), String(Math.ceil(silence(times)))],
   };
 }
 

@@ -423,6 +423,28 @@ describe('shards', () => {
     expect(warn).toHaveBeenCalledWith(`Membership in the shards of ${name} failed, trying again`, expect.anything());
   });
 
+  it('should keep what it holds where a take waits for a lock for longer than `deadline`', async () => {
+    const name = aName();
+    const warn = vi.fn();
+    const one = new Member({ name });
+    // As on the way through a network: the answer that it has waited too long comes later than the server says so.
+    const connection = poolOfOne((query) => (text, values) => query(text, values).finally(() => pause(20)));
+    const two = new Member({ name, deadline: 2_000, connection, observability: observability({ logger: { ...noopLogger, warn } }) });
+    await eventually(() => areShared(8, one, two));
+    const held = two.shards;
+    const writer = await pool.connect();
+    await writer.query('BEGIN; LOCK TABLE kreconciler_shards IN SHARE MODE');
+    one.end();
+    await eventually(() => expect(warn).toHaveBeenCalled());
+    await writer.query('COMMIT');
+    writer.release();
+    expect(two.shards).toEqual(held);
+    await eventually(() => areShared(8, two));
+    expect(two.events.filter((event) => event.startsWith('lost'))).toEqual([]);
+    two.end();
+    await connection.end();
+  });
+
   it('should let a write that checks the term refuse an old owner', async () => {
     const name = aName();
     await pool.query(`CREATE TABLE fenced_by_shard AS SELECT 'a' AS id, 'none' AS value`);
