@@ -11,7 +11,7 @@ import { checkIdentifier } from './identifier.js';
 export interface LeadershipConfig {
   /** Where to connect. It must be a session of its own: a transaction-pooling proxy in between breaks session locks. */
   readonly connection: Connection;
-  /** What is led. Whoever uses the same name in the same database competes for the same lock. */
+  /** What is led. Whoever uses the same name in the same database competes for the same lock. At most 1_000 bytes. */
   readonly name: string;
   /** The table of the fencing tokens, made if it is not there. Default `'kreconciler_terms'`. */
   readonly table?: string | undefined;
@@ -55,6 +55,8 @@ export function leadershipSettings(config: LeadershipConfig) {
   } = config;
   checkConnection(connection);
   check('name', name, 'a non-empty string without NUL', typeof name === 'string' && name !== '' && !name.includes('\0'));
+  // It is a part of a key, and a row of an index holds some 2,700 bytes.
+  check('name', name, 'at most 1000 bytes long', new TextEncoder().encode(name).length <= 1_000);
   checkIdentifier('table', table);
   if (schema !== undefined) checkIdentifier('schema', schema);
   checkInterval('heartbeat', heartbeat, A_WEEK);

@@ -1,5 +1,5 @@
 import { A_WEEK } from '../a-week.js';
-import { check, checkInterval } from '../../operators/check.js';
+import { checkInterval } from '../../operators/check.js';
 import { checkCount } from '../shards/shard-of.js';
 import { type LeadershipConfig, leadershipSettings } from './leadership-config.js';
 
@@ -39,8 +39,7 @@ export type ShardsSettings = ReturnType<typeof shardsSettings>;
 export function shardsSettings(config: ShardsConfig) {
   // Not with a default parameter: what is no object at all is refused by name first.
   const settings = leadershipSettings(config);
-  const { name, count = 64, table = 'kreconciler_shards', settle = 5_000 } = config;
-  check('name', name, 'at most 1000 bytes long', new TextEncoder().encode(name).length <= 1_000);
+  const { count = 64, table = 'kreconciler_shards', settle = 5_000 } = config;
   checkCount(count, MOST);
   checkInterval('settle', settle, A_WEEK);
   return { ...settings, count, table, settle };

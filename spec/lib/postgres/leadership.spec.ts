@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { concat, lastValueFrom, NEVER, type Subscription, tap } from 'rxjs';
@@ -512,6 +513,7 @@ describe('leadership, given nonsense', () => {
     ],
     [{ name: '' }, 'Expected `name` to be a non-empty string without NUL, got `` (string)'],
     [{ name: 5 }, 'Expected `name` to be a non-empty string without NUL, got `5` (number)'],
+    [{ name: 'ä'.repeat(501) }, `Expected \`name\` to be at most 1000 bytes long, got \`${'ä'.repeat(100)}…\` (string)`],
     [{ table: 'ä'.repeat(32) }, `Expected \`table\` to be a name of 1 to 63 bytes without NUL, got \`${'ä'.repeat(32)}\` (string)`],
     [{ schema: '' }, 'Expected `schema` to be a name of 1 to 63 bytes without NUL, got `` (string)'],
     [{ heartbeat: 0 }, 'Expected `heartbeat` to be a finite number of ms > 0, got `0` (number)'],
@@ -533,6 +535,10 @@ describe('leadership, given nonsense', () => {
     ['postgres://localhost/x', '`postgres://localhost/x` (string)'],
   ])('should name the config, given %s', (config, shown) => {
     expect(() => leadership(config as never)).toThrow(new TypeError(`Expected \`config\` to be an object, got ${shown}`));
+  });
+
+  it('should lead by the longest name there is, even one that cannot be compressed', async () => {
+    await replica({ name: randomBytes(750).toString('base64') }).leads();
   });
 
   it('should take the longest times there are to PostgreSQL', async () => {
