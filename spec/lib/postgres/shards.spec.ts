@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { Subscription, VirtualTimeScheduler } from 'rxjs';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { constant, noopLogger, observability } from 'kreconciler';
 import { type PooledClientLike, shards, type ShardsConfig } from 'kreconciler/postgres';
 import { type Database, database } from '../../../examples/postgres/database.js';
@@ -131,6 +131,13 @@ async function locks(name: string, count = 8): Promise<Map<number, number[]>> {
   return new Map(rows.map(({ shard, pids }) => [shard, pids]));
 }
 
+/** A client of the pool until the end of the test: whose test fails must not keep it, and the server with it. */
+async function borrowed(): Promise<pg.PoolClient> {
+  const client = await pool.connect();
+  onTestFinished(() => client.release(true));
+  return client;
+}
+
 /** A pool of one client, whose statements go through what `wrap` returns. */
 function poolOfOne(wrap: (query: PooledClientLike['query']) => PooledClientLike['query']) {
   const own = new pg.Pool({ connectionString: server.url, max: 1 });
@@ -138,7 +145,8 @@ function poolOfOne(wrap: (query: PooledClientLike['query']) => PooledClientLike[
     const client = await own.connect();
     return Object.assign(client, { query: wrap(client.query.bind(client) as PooledClientLike['query']) }) as PooledClientLike;
   };
-  return { connect, end: () => own.end() };
+  onTestFinished(() => own.end());
+  return { connect };
 }
 
 /** How many statements it has sent, and a pool that counts them. */
@@ -346,7 +354,7 @@ describe('shards', () => {
     const name = aName();
     const one = new Member({ name, connection: `${server.url}?application_name=fenced` });
     await eventually(() => areShared(8, one));
-    const writer = await pool.connect();
+    const writer = await borrowed();
     await writer.query('BEGIN');
     await writer.query('SELECT FROM kreconciler_shards WHERE name = $1 AND shard = 3 AND term = $2 FOR SHARE', [name, one.owned.get(3)]);
     one.end();
@@ -354,7 +362,6 @@ describe('shards', () => {
     await eventually(() => expect(two.shards).toEqual([0, 1, 2, 4, 5, 6, 7]));
     await eventually(async () => expect((await locks(name)).has(3)).toBe(false));
     await writer.query('COMMIT');
-    writer.release();
     await eventually(() => areShared(8, two));
   });
 
@@ -363,7 +370,7 @@ describe('shards', () => {
     const { connection, during } = counting();
     const one = new Member({ name });
     await eventually(() => areShared(8, one));
-    const writer = await pool.connect();
+    const writer = await borrowed();
     await writer.query('BEGIN');
     await writer.query('SELECT FROM kreconciler_shards WHERE name = $1 AND shard = 3 FOR SHARE', [name]);
     one.end();
@@ -372,11 +379,8 @@ describe('shards', () => {
     // At most one look every 160 ms; a look, a lock, a term, whether its row is there, an unlock, and another look.
     const asked = await during(800);
     await writer.query('COMMIT');
-    writer.release();
     expect(asked).toBeLessThanOrEqual(6 * 6);
     await eventually(() => areShared(8, two));
-    two.end();
-    await connection.end();
   });
 
   it.each([
@@ -384,7 +388,7 @@ describe('shards', () => {
     [3, 0],
   ])('should take what else is free where the row of one that it wants is locked, given shard %i', async (locked, free) => {
     const name = aName();
-    const other = await pool.connect();
+    const other = await borrowed();
     for (const shard of [locked, free])
       await other.query(
         `SELECT pg_advisory_lock((hash >> 32)::int, ((hash << 32) >> 32)::int) FROM hashtextextended($1 || ' ' || $2::int, 1) AS hash`,
@@ -393,15 +397,13 @@ describe('shards', () => {
     const all = [new Member({ name, count: 4 }), new Member({ name, count: 4 }), new Member({ name, count: 4 })];
     const owned = () => all.flatMap(({ shards }) => shards).sort((a, b) => a - b);
     await eventually(() => expect(owned()).toEqual([1, 2]));
-    const writer = await pool.connect();
+    const writer = await borrowed();
     await writer.query('BEGIN');
     await writer.query('SELECT FROM kreconciler_shards WHERE name = $1 AND shard = $2 FOR SHARE', [name, locked]);
     await other.query('SELECT pg_advisory_unlock_all()');
-    other.release();
     // The one that has none is to take one, and the others wait for it.
     await eventually(() => expect(owned()).toEqual([1, 2, free].sort((a, b) => a - b)));
     await writer.query('COMMIT');
-    writer.release();
     await eventually(() => areShared(4, ...all));
   });
 
@@ -432,17 +434,14 @@ describe('shards', () => {
     const two = new Member({ name, deadline: 2_000, connection, observability: observability({ logger: { ...noopLogger, warn } }) });
     await eventually(() => areShared(8, one, two));
     const held = two.shards;
-    const writer = await pool.connect();
+    const writer = await borrowed();
     await writer.query('BEGIN; LOCK TABLE kreconciler_shards IN SHARE MODE');
     one.end();
     await eventually(() => expect(warn).toHaveBeenCalled());
     await writer.query('COMMIT');
-    writer.release();
     expect(two.shards).toEqual(held);
     await eventually(() => areShared(8, two));
     expect(two.events.filter((event) => event.startsWith('lost'))).toEqual([]);
-    two.end();
-    await connection.end();
   });
 
   it('should let a write that checks the term refuse an old owner', async () => {
@@ -518,13 +517,11 @@ describe('shards', () => {
       return new Promise(() => undefined);
     });
     // Its timers are frozen, too.
-    const two = new Member({ name, deadline: 300, connection, scheduler: new VirtualTimeScheduler() });
+    new Member({ name, deadline: 300, connection, scheduler: new VirtualTimeScheduler() });
     await frozen;
     one.end();
     const three = new Member({ name });
     await eventually(() => areShared(8, three));
-    two.end();
-    await connection.end();
   });
 
   it('should let go of a holding that nobody subscribes to', async () => {
@@ -570,7 +567,6 @@ describe('shards', () => {
     expect(asked).toBeLessThanOrEqual(4);
     one.end();
     await eventually(async () => expect((await locks(name)).size).toBe(0));
-    await connection.end();
   });
 });
 
