@@ -8,6 +8,8 @@ import {
   from,
   ignoreElements,
   map,
+  merge,
+  mergeMap,
   Observable,
   type SchedulerLike,
   Subject,
@@ -73,13 +75,13 @@ export function session(opener: Opener, config: SessionConfig): Observable<Sessi
 export class Session {
   readonly #notifications = new Subject<NotificationLike>();
   readonly #answers = new Subject<void>();
-  readonly #ended = new Subject<void>();
+  readonly #ended = new Subject<Error>();
   readonly #timers = new Subscription();
   readonly #client: ClientLike;
   readonly #opening: Opening;
   readonly #config: SessionConfig;
   readonly #lost: (error: Error) => void;
-  #isLost = false;
+  #failure: Error | undefined;
   #inTurn: Promise<unknown> = Promise.resolve();
   #patience = Subscription.EMPTY;
   /** Said before the connection is closed in good order. */
@@ -121,45 +123,42 @@ export class Session {
 
   /**
    * The rows of the answer; an error if PostgreSQL refuses, or has not answered in time, and then the session is lost. One
-   * statement at a time, in the order in which they were subscribed to.
+   * statement at a time, in the order in which they were subscribed to; its time begins when it is sent, and whether or not somebody
+   * still waits for the answer, those behind it do.
    */
   query({ text, values }: Statement): Observable<readonly unknown[]> {
-    const { deadline, scheduler } = this.#config;
-    const unanswered = defer(() => {
-      const error = late('PostgreSQL did not answer', deadline);
-      this.fail(error);
-      return throwError(() => error);
-    });
-    const answer = (): Promise<{ readonly rows: readonly unknown[] }> => {
+    const send = (): Promise<{ readonly rows: readonly unknown[] }> => {
       const patience = this.#begin();
+      const overdue = this.#lateAfter(this.#config.deadline, (ms) => late('PostgreSQL did not answer', ms));
       const answered = this.#client.query(text, values);
       const heard = (): void => {
+        this.#forget(overdue);
         this.#hear(patience);
       };
       answered.then(heard, heard);
       return answered;
     };
     return defer(() => {
-      const answered = this.#inTurn.then(answer);
+      const failure = this.#failure;
+      if (failure !== undefined) return throwError(() => failure);
+      const answered = this.#inTurn.then(send);
       this.#inTurn = answered.catch(() => undefined);
-      return answered;
-    }).pipe(
-      timeout({ first: deadline, scheduler, with: () => unanswered }),
-      map(({ rows }) => rows),
-    );
+      const failed = this.#ended.pipe(mergeMap((error) => throwError(() => error)));
+      return merge(answered, failed).pipe(take(1));
+    }).pipe(map(({ rows }) => rows));
   }
 
   /** The session is of no use any more. */
   fail(error: Error): void {
-    this.#isLost = true;
+    this.#failure ??= error;
     this.#timers.unsubscribe();
-    this.#ended.next();
     this.#lost(error);
+    this.#ended.next(error);
   }
 
   close(): void {
     this.#patience.unsubscribe();
-    if (this.#isLost) {
+    if (this.#failure !== undefined) {
       this.#opening.close('at once');
       return;
     }
@@ -184,10 +183,15 @@ export class Session {
 
   /** A statement is sent: from now on counts the time after which nobody may believe in this session, once it is answered. */
   #begin(): Subscription {
-    const { patience = Infinity, scheduler } = this.#config;
-    const timer = after(patience, scheduler).subscribe({
+    const { patience = Infinity } = this.#config;
+    return this.#lateAfter(patience, (ms) => new Error(`PostgreSQL has answered nothing that was asked within ${String(ms)} ms`));
+  }
+
+  /** The session is lost in `ms`, unless that is forgotten. */
+  #lateAfter(ms: number, why: (ms: number) => Error): Subscription {
+    const timer = after(ms, this.#config.scheduler).subscribe({
       next: () => {
-        this.fail(new Error(`PostgreSQL has answered nothing that was asked within ${String(patience)} ms`));
+        this.fail(why(ms));
       },
       // A scheduler does not error.
       error: () => undefined,
@@ -196,9 +200,13 @@ export class Session {
     return timer;
   }
 
+  #forget(timer: Subscription): void {
+    this.#timers.remove(timer);
+    timer.unsubscribe();
+  }
+
   #hear(patience: Subscription): void {
-    this.#timers.remove(this.#patience);
-    this.#patience.unsubscribe();
+    this.#forget(this.#patience);
     this.#patience = patience;
     this.#answers.next();
   }
