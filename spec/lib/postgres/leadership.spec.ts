@@ -375,7 +375,7 @@ describe('leadership, of a server that ends each session', () => {
       leader.subscribe((leads) => {
         if (leads === false) return;
         terms.add(leads.term);
-        setTimeout(() => void end(), 20);
+        setTimeout(() => void end().catch(() => undefined), 20);
       }),
     );
     await eventually(() => expect(terms.size).toBe(4));

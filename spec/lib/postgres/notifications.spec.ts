@@ -134,7 +134,8 @@ describe('notifications', () => {
       connection,
       backoff,
       list: async () => {
-        setTimeout(() => void pool.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'short'`), 20);
+        const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'short'`;
+        setTimeout(() => void pool.query(end).catch(() => undefined), 20);
         return Promise.resolve(['listed']);
       },
     });
