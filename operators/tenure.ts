@@ -75,6 +75,9 @@ export class Tenure {
     if (this.lane.isStopping) return;
     // One that nobody has ended is over all the same.
     if (this.#held !== undefined) this.#lose(this.#held);
+    // To let go of it was user code.
+    // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- it may have changed since it was looked at above
+    if (this.lane.isStopping) return;
     this.lane.queue.reopen();
     const held = new Subscription();
     this.#held = held;

@@ -257,7 +257,7 @@ export class Worker implements BusyWorker, Candidate, CommandedLane, TenuredLane
   /** It may be at its end. */
   look(): void {
     if (!this.#deferred.isEmpty) this.#hear();
-    if (this.#isCut) return;
+    if (this.#isCut || this.isAsking) return;
     if (this.#shutdown.isEnding) this.#lookForTheEnd();
     this.tenure?.look();
   }

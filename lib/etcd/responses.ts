@@ -31,6 +31,9 @@ export async function* messagesOf(response: FetchResponse, url: string): AsyncGe
 /** What a proxy answers to those whom it does not let through. */
 const BARRED: readonly number[] = [401, 403];
 
+/** And to those who are to come again later. */
+const BUSY: readonly number[] = [408, 429];
+
 /** @throws EtcdError if that is what etcd says */
 function understood(text: string, { ok, status }: FetchResponse, url: string): unknown {
   const message = parsed(text);
@@ -44,7 +47,8 @@ function understood(text: string, { ok, status }: FetchResponse, url: string): u
   const said = reason ?? `status ${status}`;
   const known = code ?? grpc_code;
   // It comes from somebody on the way: etcd has a code for everything.
-  if (known === undefined && status >= 500) throw new UnavailableError(`etcd at ${url} could not be reached: ${said}`);
+  if (known === undefined && (status >= 500 || BUSY.includes(status)))
+    throw new UnavailableError(`etcd at ${url} could not be reached: ${said}`);
   throw new EtcdError(`etcd at ${url} refused: ${said}`, known);
 }
 

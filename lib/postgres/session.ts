@@ -82,6 +82,8 @@ export class Session {
   readonly #config: SessionConfig;
   readonly #lost: (error: Error) => void;
   #failure: Error | undefined;
+  /** It was given up because PostgreSQL does not answer: the connection may be there still. */
+  #isSilent = false;
   #inTurn: Promise<unknown> = Promise.resolve();
   #patience = Subscription.EMPTY;
   /** Said before the connection is closed in good order. */
@@ -165,7 +167,12 @@ export class Session {
     const { deadline, scheduler } = this.#config;
     const ended = defer(() => {
       this.#opening.close('orderly');
-      return this.#ended.pipe(take(1), timeout({ first: deadline, scheduler }));
+      return this.#ended.pipe(
+        take(1),
+        timeout({ first: deadline, scheduler }),
+        // A statement that was under way may be given up meanwhile, and that ends no connection.
+        mergeMap((error) => (this.#isSilent ? throwError(() => error) : EMPTY)),
+      );
     });
     const farewell = this.farewell === undefined ? EMPTY : this.query(this.farewell).pipe(ignoreElements());
     concat(farewell, ended)
@@ -191,6 +198,7 @@ export class Session {
   #lateAfter(ms: number, why: (ms: number) => Error): Subscription {
     const timer = after(ms, this.#config.scheduler).subscribe({
       next: () => {
+        this.#isSilent = true;
         this.fail(why(ms));
       },
       // A scheduler does not error.

@@ -65,6 +65,7 @@ export class Guarded implements ReadyQueue {
   }
 
   #asked<T>(why: string, ask: () => T): T | undefined {
+    const wasAsked = this.isAsked;
     this.isAsked = true;
     try {
       return ask();
@@ -72,7 +73,7 @@ export class Guarded implements ReadyQueue {
       this.#break(why, error);
       return undefined;
     } finally {
-      this.isAsked = false;
+      this.isAsked = wasAsked;
     }
   }
 

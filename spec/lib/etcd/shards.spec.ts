@@ -494,6 +494,7 @@ describe('shards by a stand-in for etcd, in virtual time', () => {
     ['does not know why', 500, { code: 2, message: 'unknown' }],
     ['has too much to do', 429, { code: 8, message: 'etcdserver: too many requests' }],
     ['is behind a proxy that does not reach it', 503, { message: 'no upstream' }],
+    ['is behind a proxy that has too much to do', 429, { message: 'come again' }],
   ])('should free a shard as soon as etcd can, and keep the others, where etcd %s', (_, status, body) =>
     inVirtualTime(async (rig, advance) => {
       let isFailing = false;

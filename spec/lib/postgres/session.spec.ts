@@ -77,6 +77,17 @@ describe('A session of PostgreSQL', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it('P3 should tear the connection down that it has asked to close in vain, though a statement was given up meanwhile', async () => {
+    const { session, closed, subscription } = opened(Infinity);
+    await vi.advanceTimersByTimeAsync(0);
+    session().query({ text: 'first' }).subscribe().unsubscribe();
+    await vi.advanceTimersByTimeAsync(400);
+    subscription.unsubscribe();
+    await vi.advanceTimersByTimeAsync(600);
+    expect(closed).toEqual(['orderly', 'at once']);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   it('P3 should close at once where the statement before its farewell is never answered, though nobody waits for that any more', async () => {
     const { session, closed, subscription } = opened(Infinity);
     await vi.advanceTimersByTimeAsync(0);

@@ -189,6 +189,31 @@ describe('A Controller of shards', () => {
     void run;
   });
 
+  it('H10 should take no term that comes anew while to let go of the one before stops the loop', async () => {
+    const held = new Set<number>();
+    const stop = new AbortController();
+    let grant: (term: number) => void = () => undefined;
+    const holdings = new Observable<Holding>((subscriber) => {
+      grant = (term) => {
+        const holding = new Observable<never>(() => {
+          held.add(term);
+          return () => {
+            held.delete(term);
+            if (term === 1) stop.abort();
+          };
+        });
+        subscriber.next(Object.assign(holding, { shard: 0, term }));
+      };
+    });
+    const { controller } = controlled(() => undefined, { noopStream }, { shards: { count: 1, holdings }, shutdownGrace: 0 });
+    const run = controller.run(stop.signal);
+    grant(1);
+    grant(2);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await run;
+    expect([...held]).toEqual([]);
+  });
+
   it('A1, K1 should give an event one step though whoever sees its rejection is granted the shard', () => {
     const engine = new ShardsStandIn(COUNT);
     const { controller, member, events, told } = replica(engine, () => undefined);

@@ -1,8 +1,17 @@
-import { fair, fifo, type ReadyQueue, type Reconciler, reconcile, type ReconcileConfig } from 'kreconciler/operators';
+import {
+  type Command,
+  fair,
+  fifo,
+  type ReadyItem,
+  type ReadyQueue,
+  type Reconciler,
+  reconcile,
+  type ReconcileConfig,
+} from 'kreconciler/operators';
 import { NEVER, Subject } from 'rxjs';
 import { describe, expect, it, test } from 'vitest';
 import { checkAccounting } from '../../support/accounting.js';
-import { NOTHING_LEFT, Rig } from '../../support/rig.js';
+import { inWords, NOTHING_LEFT, Rig } from '../../support/rig.js';
 
 const hung = (): Promise<never> => new Promise(() => undefined);
 
@@ -205,6 +214,57 @@ describe('What an order causes while it is asked is heard as soon as it has answ
     });
     events.next('web');
     expect(ran).toEqual([]);
+  });
+
+  it.each<[string, 'remove' | 'shift', string[]]>([
+    [
+      'commands complete as it is to remove an id',
+      'remove',
+      ['dropped db discarded', 'dropped mail stopped', 'succeeded web', 'completed'],
+    ],
+    [
+      'events complete as it is asked for the next one',
+      'shift',
+      ['dropped db stopped', 'dropped mail stopped', 'dropped web stopped', 'completed'],
+    ],
+  ])('P4, C3 should not be asked again before it has answered: %s', (_, asked, told) => {
+    const [events, commands, reset, run] = [new Subject<string>(), new Subject<Command>(), new Subject<void>(), new Subject<never>()];
+    const seen: string[] = [];
+    let isArmed = false;
+    const complete = (): void => {
+      if (isArmed) (asked === 'remove' ? commands : events).complete();
+      isArmed = false;
+    };
+    const order = (): ReadyQueue => {
+      const items: ReadyItem[] = [];
+      return {
+        push: (item) => void items.push(item),
+        shift: () => {
+          const item = items.shift();
+          if (asked === 'shift') complete();
+          return item;
+        },
+        ended: () => undefined,
+        remove: (item) => {
+          if (!items.includes(item)) throw new Error('not there');
+          items.splice(items.indexOf(item), 1);
+          complete();
+        },
+      };
+    };
+    events.pipe(reconcile((id) => (id === 'web' ? run : undefined), { order, commands, reset })).subscribe({
+      next: (step) => seen.push(inWords(step)),
+      error: (error: unknown) => seen.push(String(error)),
+      complete: () => seen.push('completed'),
+    });
+    for (const id of ['web', 'db', 'mail']) events.next(id);
+    commands.next({ kind: 'pause' });
+    (asked === 'remove' ? events : commands).complete();
+    isArmed = true;
+    if (asked === 'remove') commands.next({ kind: 'discard', id: 'db' });
+    else reset.next();
+    run.complete();
+    expect(seen.slice(5)).toEqual(told);
   });
 
   test('A1 should give an event its step that comes as a reset tells the order of an end', () => {
