@@ -127,6 +127,8 @@ describe('a queue of RabbitMQ', () => {
   it('should lose no id, though the server is killed and frozen, and consumers come and go', { timeout: 300_000 }, async () => {
     const [desired, actual] = [new Map<string, number>(), new Map<string, number>()];
     const queue = await newQueue();
+    // It writes down what was declared with a delay of its own: one that is killed right after has lost the queue, and nobody declares it again.
+    await sleep(3_000);
     const reconciler = async (id: string) => {
       const value = desired.get(id) ?? 0;
       await sleep(5);
