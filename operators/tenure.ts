@@ -74,7 +74,12 @@ export class Tenure {
   #begin({ until, letGo }: LaneTerm): void {
     if (this.lane.isStopping) return;
     // One that nobody has ended is over all the same.
-    if (this.#held !== undefined) this.#lose(this.#held);
+    const before = this.#held;
+    if (before !== undefined) {
+      this.#over(() => {
+        this.#lose(before);
+      });
+    }
     // To let go of it was user code.
     // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- it may have changed since it was looked at above
     if (this.lane.isStopping) return;
@@ -82,20 +87,24 @@ export class Tenure {
     const held = new Subscription();
     this.#held = held;
     this.#isOpen = true;
-    /** What is let go of has teardowns, which are user code, and may end a run: the next one must not start for that (L2, H5). */
-    const over = (end: () => void) => (): void => {
-      this.lane.trampoline.holdBack(() => {
+    const lose = (): void => {
+      this.#over(() => {
         letGo();
-        end();
+        this.#lose(held);
       });
     };
-    const lose = over(() => {
-      this.#lose(held);
-    });
-    const revoke = over(() => {
-      this.#revoke(held);
-    });
+    const revoke = (): void => {
+      this.#over(() => {
+        letGo();
+        this.#revoke(held);
+      });
+    };
     held.add(until.subscribe({ next: revoke, error: lose, complete: lose }));
+  }
+
+  /** What is let go of in `end` has teardowns, which are user code, and may end a run: the next one must not start for that (L2, H5). */
+  #over(end: () => void): void {
+    this.lane.trampoline.holdBack(end);
   }
 
   /** What has happened may have been the end of what runs. */

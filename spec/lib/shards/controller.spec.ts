@@ -214,6 +214,29 @@ describe('A Controller of shards', () => {
     expect([...held]).toEqual([]);
   });
 
+  it('L2 should start nothing of a term when to let go of it, because the shard came anew, ends what runs', () => {
+    const connection = new Subject<never>();
+    const ran: string[] = [];
+    let grant: (term: number) => void = () => undefined;
+    const holdings = new Observable<Holding>((subscriber) => {
+      grant = (term) => {
+        const holding = NEVER.pipe(finalize(() => term === 1 && connection.complete()));
+        subscriber.next(Object.assign(holding, { shard: 0, term }));
+      };
+    });
+    const reconciler: Reconciler<ControllerContext> = (id) => {
+      ran.push(id);
+      return connection;
+    };
+    const stream = concat(of('web', 'db', 'mail'), NEVER);
+    const { controller, steps } = controlled(reconciler, { stream }, { shards: { count: 1, holdings } });
+    void controller.run();
+    grant(1);
+    grant(2);
+    expect(ran).toEqual(['web']);
+    expect([inWords(steps, 'db'), inWords(steps, 'mail')]).toEqual(Array(2).fill(['enqueued', 'dropped stopped']));
+  });
+
   it('A1, K1 should give an event one step though whoever sees its rejection is granted the shard', () => {
     const engine = new ShardsStandIn(COUNT);
     const { controller, member, events, told } = replica(engine, () => undefined);
